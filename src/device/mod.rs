@@ -1,0 +1,7 @@
+//! How gateways are reached: the board with what they may see, who is there, and the hawkBit-compatible server.
+//!
+//! Owns sockets, URLs and what clients need to hear. Must never decide whether a gateway may start: that is the engine's.
+
+mod board;
+
+pub use board::{Artifact, Ask, Board, Entry, Offer};

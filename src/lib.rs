@@ -1,0 +1,5 @@
+//! Lamplighter: an edge OTA operator. See `docs/architecture.md` for the house and its rooms.
+
+pub mod device;
+pub mod model;
+pub mod store;

@@ -1,0 +1,3 @@
+//! The `lamplighter` binary.
+
+fn main() {}

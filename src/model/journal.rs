@@ -1,0 +1,77 @@
+//! The record of what happened at a site.
+
+use serde::{Deserialize, Serialize};
+
+use super::SiteTime;
+
+/// One row of the journal.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JournalEntry {
+    /// When, in site time.
+    pub at: SiteTime,
+    /// When, by the wall clock in Unix milliseconds, if there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wall: Option<i64>,
+    /// What happened.
+    pub what: What,
+    /// In which rollout.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rollout: Option<String>,
+    /// To which gateway, by its controller id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gateway: Option<String>,
+    /// The rest, for a person.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub detail: String,
+}
+
+/// The kinds of rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum What {
+    /// The site's memory was lost; the detail says what was set aside.
+    StoreLost,
+    /// A person gave an order; the detail says who and which.
+    Ordered,
+    /// A rollout was accepted.
+    RolloutAccepted,
+    /// A newer revision or rollout took over.
+    RolloutSuperseded,
+    /// The members of a rollout were frozen.
+    Frozen,
+    /// A wave opened.
+    WaveOpened,
+    /// A wave is proven.
+    WaveProven,
+    /// A rollout is done.
+    RolloutReady,
+    /// Too many members failed.
+    LimitReached,
+    /// An artifact was verified.
+    ArtifactVerified,
+    /// An artifact could not be had.
+    ArtifactFailed,
+    /// A gateway was seen for the first time.
+    FirstSeen,
+    /// An order was offered.
+    Offered,
+    /// An offer was taken back.
+    Withdrawn,
+    /// An order was fetched.
+    Fetched,
+    /// The artifact was fully served.
+    Served,
+    /// A gateway reported the end of its work, to be confirmed.
+    Reported,
+    /// A member is updated.
+    Updated,
+    /// An attempt failed; another follows.
+    AttemptFailed,
+    /// A member failed.
+    Failed,
+    /// A member was skipped.
+    Skipped,
+    /// Feedback that changed nothing: late, twice or out of order.
+    LateFeedback,
+    /// Feedback on an id that this site never issued.
+    StrangeId,
+}

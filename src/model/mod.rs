@@ -1,0 +1,67 @@
+//! The domain's validated types. Everything here is a value: parsed once at the edge, correct ever after.
+//!
+//! This room imports nothing else of the crate, does no I/O and reads no clock.
+
+mod action_id;
+mod amount;
+mod artifact;
+mod controller_id;
+mod digest;
+mod duration;
+mod event;
+mod gateway;
+mod journal;
+mod presence;
+mod reason;
+mod rollout;
+mod selector;
+mod time;
+mod version;
+
+pub use action_id::ActionId;
+pub use amount::{Amount, Percent};
+pub use artifact::{ArtifactKey, ArtifactSpec, Source, Sums};
+pub use controller_id::ControllerId;
+pub use digest::Digest;
+pub use duration::{format_duration, parse_duration};
+pub use event::{
+    ArtifactFact, Attributes, AttributesMode, Bytes, Client, Event, Execution, Feedback, Finished, Intent, Listing,
+    Order, Refusal, Verdict,
+};
+pub use gateway::{GatewaySpec, TokenHash};
+pub use journal::{JournalEntry, What};
+pub use presence::Presence;
+pub use reason::{FailedReason, SkippedReason, WaitingReason};
+pub use rollout::{Bounds, ConfirmBy, Deadlines, Identity, RolloutId, RolloutSpec, Strategy, WaveSpec};
+pub use selector::{Labels, Selector};
+pub use time::{Now, SiteTime};
+pub use version::Version;
+
+/// Why a text is not the value it should be: a lower-case fragment that completes "field X: …".
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Invalid(pub String);
+
+impl Invalid {
+    pub(crate) fn new(what: impl Into<String>) -> Self {
+        Self(what.into())
+    }
+}
+
+/// Serde for a type that is a string outside: `FromStr` in, `Display` out.
+macro_rules! serde_as_text {
+    ($type:ty) => {
+        impl serde::Serialize for $type {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+        impl<'de> serde::Deserialize<'de> for $type {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
+                text.parse().map_err(serde::de::Error::custom)
+            }
+        }
+    };
+}
+pub(crate) use serde_as_text;

@@ -1,0 +1,99 @@
+//! Why a member waits, failed or was skipped: machine-readable, and each with what a person can do.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// An enum of unit variants with a text for each, so that no variant can lack one.
+macro_rules! reasons {
+    ($(#[$outer:meta])* $name:ident { $($variant:ident: $meaning:literal, $remedy:literal;)+ }) => {
+        $(#[$outer])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        pub enum $name { $(#[doc = $meaning] $variant,)+ }
+
+        impl $name {
+            /// Every reason, in the order in which they are documented.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
+
+            /// What it means, for a person.
+            pub fn meaning(self) -> &'static str {
+                match self { $(Self::$variant => $meaning,)+ }
+            }
+
+            /// What a person can do about it.
+            pub fn remedy(self) -> &'static str {
+                match self { $(Self::$variant => $remedy,)+ }
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Debug::fmt(self, f)
+            }
+        }
+    };
+}
+
+reasons! {
+    /// Why a member has not been offered its update yet. The first that applies is shown, in this order.
+    WaitingReason {
+        StoreLost: "the site's memory was lost, so holds and pauses are unknown",
+            "look at what was set aside, then run `lamplighter resume`";
+        Unlisted: "the manifest of the rollout or of the gateway is no longer there",
+            "put the manifest back, or leave it: nothing new starts";
+        Held: "the gateway is held",
+            "set `hold: false` on its EdgeGateway";
+        UnknownVersion: "what the gateway runs is not known, because the site's memory was lost or the gateway answers to orders that this site never gave",
+            "let the gateway report its version as an attribute";
+        Paused: "the rollout is paused, by its spec or because too many members failed",
+            "set `paused: false`; after failures give the rollout another artifact version";
+        ArtifactNotVerified: "the artifact is not in the cache yet, or does not match its digest",
+            "see the artifact's state in `lamplighter status`";
+        WaveNotOpen: "an earlier wave is not proven yet",
+            "wait for the wave before; `lamplighter status` shows it";
+        ActionOpen: "the gateway is busy with another order",
+            "wait until that order ends";
+        Offline: "the gateway is not polling",
+            "look at the gateway's power and network; it goes on by itself";
+        Backoff: "the last attempt failed and the next one waits a while",
+            "read the failure in `lamplighter why`; the next attempt starts by itself";
+        NotFetched: "the gateway polls but did not fetch the order",
+            "look at the gateway's update client; it is offered again by itself";
+        MaxInFlight: "as many members as allowed are being updated",
+            "wait, or raise `strategy.maxInFlight`";
+        DownloadSlot: "as many gateways as allowed are downloading",
+            "wait, or raise `devices.downloads.concurrent` in the site file";
+    }
+}
+
+reasons! {
+    /// Why a member's update ended without success.
+    FailedReason {
+        Reported: "the gateway reported a failure",
+            "read what it said in `lamplighter why`";
+        Rejected: "the gateway rejected the order",
+            "read what it said in `lamplighter why`";
+        NoFeedback: "the gateway took the order and was not heard of before the deadline",
+            "look at the gateway; if it comes back with the new version it counts as updated";
+        WrongVersion: "the gateway came back with another version",
+            "look at why the gateway fell back";
+        NotFetched: "the gateway polls but let the offer lie three times",
+            "look at the gateway's update client";
+        SuccessWithoutDownload: "the gateway reported success without having downloaded the artifact",
+            "look at the gateway's update client and its saved state";
+        Regressed: "the gateway went silent or fell back to another version while its wave was being watched",
+            "look at the gateway";
+    }
+}
+
+reasons! {
+    /// Why a member needs no update from this rollout.
+    SkippedReason {
+        AlreadyInstalled: "the gateway reports the artifact's version already",
+            "nothing";
+        Superseded: "a newer rollout of the same artifact took over",
+            "nothing";
+        NotSelected: "the rollout no longer selects the gateway",
+            "nothing, or correct the selector";
+    }
+}

@@ -1,0 +1,127 @@
+//! Rollouts as a person declares them, checked.
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Amount, ArtifactSpec, Selector};
+
+/// Our own number for one intent to bring gateways to one artifact. An edit of the artifact is a new intent under the same
+/// identity, so it gets a new number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct RolloutId(pub u64);
+
+/// What a rollout is called, wherever its manifest lies: the kind is always `OtaRollout`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Identity(pub String);
+
+impl fmt::Display for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The intent to bring the selected gateways to one artifact.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RolloutSpec {
+    /// What to install.
+    pub artifact: ArtifactSpec,
+    /// Where.
+    pub selector: Selector,
+    /// How fast, and when to stop.
+    pub strategy: Strategy,
+    /// How long each part of an update may take.
+    pub deadlines: Deadlines,
+    /// Tries per gateway, 1 to 10.
+    pub attempts: u8,
+    /// What makes an update a success.
+    pub confirm_by: ConfirmBy,
+    /// Offer nothing new and open no wave.
+    pub paused: bool,
+}
+
+/// How fast a rollout goes, and when it stops.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Strategy {
+    /// The first waves; members beyond them follow as a last wave. Never empty.
+    pub waves: Vec<WaveSpec>,
+    /// How many members may be between offer and end at once.
+    pub max_in_flight: Amount,
+    /// So many failures, in a wave or altogether, stop the rollout.
+    pub max_failures: Amount,
+}
+
+/// A slice of a rollout's members.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WaveSpec {
+    /// How many members; a share is one of the frozen total.
+    pub size: Amount,
+    /// How long the finished wave must stay healthy before the next opens.
+    pub soak: Duration,
+}
+
+impl WaveSpec {
+    /// The soak of a wave that does not say.
+    pub const SOAK: Duration = Duration::from_secs(600);
+    /// The wave of one gateway with which a rollout starts that names no waves.
+    pub const CANARY: Self = Self { size: Amount::Count(1), soak: Self::SOAK };
+    /// The wave that takes who is left.
+    pub const REST: Self = Self { size: Amount::percent(100), soak: Self::SOAK };
+}
+
+impl Default for Strategy {
+    fn default() -> Self {
+        Self { waves: vec![WaveSpec::CANARY], max_in_flight: Amount::percent(10), max_failures: Amount::percent(5) }
+    }
+}
+
+/// How long each part of an update may take; each at least three poll intervals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Deadlines {
+    /// From the fetch of the order to the last byte of the artifact.
+    pub download: Duration,
+    /// From the last byte to the gateway's word.
+    pub install: Duration,
+    /// From the gateway's word to the proof of it.
+    pub confirm: Duration,
+}
+
+impl Default for Deadlines {
+    fn default() -> Self {
+        let minutes = |m: u64| Duration::from_secs(60 * m);
+        Self { download: minutes(120), install: minutes(60), confirm: minutes(30) }
+    }
+}
+
+/// What makes an update a success.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ConfirmBy {
+    /// The reported version for a gateway that ever reported one of this artifact, else its feedback.
+    #[default]
+    Auto,
+    /// The gateway reports the new version.
+    ReportedVersion,
+    /// The gateway says so, and is still there a while later.
+    Feedback,
+}
+
+/// The limits of what a spec may say.
+pub struct Bounds;
+
+impl Bounds {
+    /// Tries per gateway when nothing is said.
+    pub const ATTEMPTS: u8 = 3;
+    /// The most tries per gateway.
+    pub const MOST_ATTEMPTS: u8 = 10;
+    /// The most waves of one rollout.
+    pub const MOST_WAVES: usize = 16;
+    /// A deadline covers at least so many polls.
+    pub const POLLS_PER_DEADLINE: u32 = 3;
+}

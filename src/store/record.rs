@@ -1,0 +1,288 @@
+//! What is on disk: structs of the store's own, so that the engine's may change without touching old files.
+//!
+//! Fields may be added with `#[serde(default)]`; anything else is a new record version.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::{
+    ActionId, Client, ControllerId, Digest, FailedReason, GatewaySpec, Identity, JournalEntry, Presence, RolloutId,
+    RolloutSpec, SiteTime, SkippedReason, Sums, Version,
+};
+
+/// One transaction: what changed in one step.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Batch {
+    /// The site's own record, if it changed.
+    pub site: Option<SiteRecord>,
+    /// Site time at the commit; always saved with it.
+    pub time: SavedTime,
+    /// Changed gateways; `None` deletes.
+    pub gateways: Vec<(ControllerId, Option<GatewayRecord>)>,
+    /// Changed rollouts; `None` deletes.
+    pub rollouts: Vec<(RolloutId, Option<RolloutRecord>)>,
+    /// Changed members; `None` deletes.
+    pub members: Vec<((RolloutId, ControllerId), Option<MemberRecord>)>,
+    /// Changed artifacts; `None` deletes.
+    pub artifacts: Vec<(Digest, Option<ArtifactRecord>)>,
+    /// New rows, oldest first.
+    pub journal: Vec<JournalEntry>,
+}
+
+impl Batch {
+    /// Nothing changed: there is no need to commit.
+    pub fn is_empty(&self) -> bool {
+        self.site.is_none()
+            && self.gateways.is_empty()
+            && self.rollouts.is_empty()
+            && self.members.is_empty()
+            && self.artifacts.is_empty()
+            && self.journal.is_empty()
+    }
+}
+
+/// Everything but the journal, as last committed.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Snapshot {
+    /// The site's own record; `None` in a new store.
+    pub site: Option<SiteRecord>,
+    /// Site time at the last commit.
+    pub time: SavedTime,
+    /// All gateways.
+    pub gateways: BTreeMap<ControllerId, GatewayRecord>,
+    /// All rollouts.
+    pub rollouts: BTreeMap<RolloutId, RolloutRecord>,
+    /// All members.
+    pub members: BTreeMap<(RolloutId, ControllerId), MemberRecord>,
+    /// All artifacts.
+    pub artifacts: BTreeMap<Digest, ArtifactRecord>,
+}
+
+/// Site time and the boot it was taken on.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SavedTime {
+    /// Site time.
+    pub site: SiteTime,
+    /// The kernel's boot id.
+    pub boot_id: String,
+    /// The boot clock, in milliseconds.
+    pub boot_ms: u64,
+}
+
+/// The site's own counters and marks.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SiteRecord {
+    /// The first id of this store; below it no id is ours.
+    pub action_base: ActionId,
+    /// The id that the next order gets.
+    pub action_next: ActionId,
+    /// The number that the next rollout gets.
+    pub rollout_next: RolloutId,
+    /// How many intents arrived so far.
+    pub arrivals: u64,
+    /// The store before this one was lost: offer nothing until a person says so.
+    #[serde(default)]
+    pub lost: bool,
+}
+
+/// A gateway.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct GatewayRecord {
+    /// What was declared.
+    pub spec: GatewaySpec,
+    /// The last complete list showed it.
+    pub listed: bool,
+    /// Is it there?
+    pub presence: Presence,
+    /// The interval at which it really polls, if that is not what it was told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval: Option<Duration>,
+    /// Which client it runs.
+    #[serde(default)]
+    pub client: Client,
+    /// What it reported.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub attributes: BTreeMap<String, String>,
+    /// Keys that it reported once and no more.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub former_keys: BTreeSet<String>,
+    /// It should report its attributes, once.
+    #[serde(default)]
+    pub attributes_due: bool,
+    /// It posted ids that are not ours, or the store was lost, and it has not reported a version since.
+    #[serde(default)]
+    pub unknown_version: bool,
+    /// Ids not ours that it posted, at most four.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub strange_ids: Vec<ActionId>,
+    /// What was served to it, newest last, at most four.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub served: Vec<ServedRecord>,
+}
+
+/// What was served of an artifact to a gateway.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServedRecord {
+    /// Which artifact.
+    pub digest: Digest,
+    /// The last byte left; otherwise only some.
+    pub fully: bool,
+}
+
+/// A rollout.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RolloutRecord {
+    /// What it is called.
+    pub identity: Identity,
+    /// Newer intents have greater numbers.
+    pub arrival: u64,
+    /// What was declared.
+    pub spec: RolloutSpec,
+    /// The last complete list showed it.
+    pub listed: bool,
+    /// An edit of the artifact made a newer rollout of this identity.
+    #[serde(default)]
+    pub replaced: bool,
+    /// Its members were frozen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frozen: Option<FrozenRecord>,
+    /// Too many members failed; never taken back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tripped: Option<TrippedRecord>,
+    /// When it was done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ready_at: Option<SiteTime>,
+}
+
+/// The frozen plan of a rollout.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FrozenRecord {
+    /// How many members, joiners not counted.
+    pub total: u32,
+    /// The waves.
+    pub waves: Vec<WaveRecord>,
+}
+
+/// A wave.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WaveRecord {
+    /// How many members.
+    pub size: u32,
+    /// How long it soaks.
+    pub soak: Duration,
+    /// When it opened.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opened_at: Option<SiteTime>,
+    /// When it was proven.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proven_at: Option<SiteTime>,
+}
+
+/// Why a rollout stopped by itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TrippedRecord {
+    /// When.
+    pub at: SiteTime,
+    /// In which wave, if it was a wave's limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wave: Option<u16>,
+    /// So many failures.
+    pub failures: u32,
+    /// So many were too many.
+    pub limit: u32,
+}
+
+/// A member.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MemberRecord {
+    /// The index of its wave; none before the freeze and for joiners.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wave: Option<u16>,
+    /// It matched after the freeze.
+    #[serde(default)]
+    pub joiner: bool,
+    /// How far it is. Why it waits is derived.
+    pub step: StepRecord,
+    /// Since when.
+    pub since: SiteTime,
+    /// Attempts used.
+    #[serde(default)]
+    pub attempts: u8,
+    /// Offers that it let lie.
+    #[serde(default)]
+    pub not_fetched: u8,
+    /// Not before this time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_at: Option<SiteTime>,
+    /// Its order, open or closed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub action: Option<ActionRecord>,
+    /// What it said last, or what went wrong last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// The version it came back with, if it was another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reported: Option<Version>,
+}
+
+/// How far a member is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the words of docs/architecture.md")]
+pub enum StepRecord {
+    Waiting,
+    Offered,
+    Downloading,
+    Installing,
+    Confirming,
+    Updated,
+    Failed(FailedReason),
+    Skipped(SkippedReason),
+}
+
+/// An order to one gateway.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ActionRecord {
+    /// Its id.
+    pub id: ActionId,
+    /// Ids of earlier attempts that still count.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub aliases: Vec<ActionId>,
+    /// The gateway may still have it.
+    pub open: bool,
+    /// The gateway fetched it in this attempt.
+    #[serde(default)]
+    pub fetched: bool,
+    /// The gateway fetched it in some attempt: silence is no excuse any more.
+    #[serde(default)]
+    pub ever_fetched: bool,
+    /// An artifact request was answered under it or an alias.
+    #[serde(default)]
+    pub requested: bool,
+    /// A failure now is ours and uses no attempt.
+    #[serde(default)]
+    pub excused: bool,
+    /// The confirm deadline passed: only a fresh version report decides.
+    #[serde(default)]
+    pub overdue: bool,
+    /// Under `Feedback`: a poll from this time on confirms.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confirm_from: Option<SiteTime>,
+    /// When the step it is in ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadline: Option<SiteTime>,
+}
+
+/// An artifact that was verified.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ArtifactRecord {
+    /// Its other hashes.
+    pub sums: Sums,
+}
