@@ -1,5 +1,7 @@
 //! Lamplighter: an edge OTA operator. See `docs/architecture.md` for the house and its rooms.
 
 pub mod device;
+pub mod engine;
 pub mod model;
+pub mod site;
 pub mod store;
