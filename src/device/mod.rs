@@ -3,5 +3,8 @@
 //! Owns sockets, URLs and what clients need to hear. Must never decide whether a gateway may start: that is the engine's.
 
 mod board;
+pub mod ddi;
+pub mod presence;
 
 pub use board::{Artifact, Ask, Board, Entry, Offer};
+pub use presence::{Pacing, Presence, Progress};
