@@ -1,0 +1,50 @@
+//! Bytes on their way to gateways.
+
+use std::collections::BTreeMap;
+
+use lamplighter::model::Digest;
+
+/// A transfer under way.
+#[derive(Debug, Clone)]
+pub struct Body {
+    /// Whose, as an index of the world.
+    pub device: usize,
+    pub digest: Digest,
+    pub from: u64,
+    pub size: u64,
+    /// Bytes per second.
+    pub speed: u64,
+    /// When it began, in milliseconds.
+    pub began: u64,
+    /// The connection breaks after this byte.
+    pub cut: Option<u64>,
+}
+
+impl Body {
+    /// When its last byte is about to leave, or the connection breaks.
+    pub fn ends(&self) -> u64 {
+        let bytes = self.cut.unwrap_or(self.size).saturating_sub(self.from);
+        self.began + bytes * 1_000 / self.speed.max(1) + 1
+    }
+
+    /// Bytes that the gateway has at a time, never the last one.
+    pub fn have(&self, now: u64) -> u64 {
+        let sent = (now - self.began) * self.speed / 1_000;
+        (self.from + sent).min(self.cut.unwrap_or(self.size - 1))
+    }
+}
+
+/// All transfers, by number.
+#[derive(Debug, Default)]
+pub struct Bodies {
+    pub under_way: BTreeMap<u64, Body>,
+    next: u64,
+}
+
+impl Bodies {
+    pub fn begin(&mut self, body: Body) -> u64 {
+        self.next += 1;
+        self.under_way.insert(self.next, body);
+        self.next
+    }
+}

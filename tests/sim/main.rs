@@ -1,0 +1,16 @@
+//! A site in virtual time: the synchronous heart, a store, and seeded gateways that judge what they are told to do.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
+
+#[path = "../support/crash_backend.rs"]
+mod crash_backend;
+mod bodies;
+mod device;
+mod disk;
+mod fate;
+mod fleet;
+mod link;
+mod oracle;
+mod site;
+mod world;
+
+mod calm;

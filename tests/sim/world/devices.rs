@@ -1,0 +1,112 @@
+//! Gateways act: requests, timers, bytes.
+
+use lamplighter::model::Event;
+
+use super::{Happening, World};
+use crate::bodies::Body;
+use crate::device::Act;
+use crate::link::{self, Answer, Ask, Reply};
+use crate::site::Waiter;
+
+/// Bytes that pass are a sign of life so often, in milliseconds.
+const LIFE: u64 = 30_000;
+
+impl World {
+    pub(super) fn act(&mut self, device: usize, act: Act) {
+        self.turns[device] += 1;
+        match act {
+            Act::Nothing => {}
+            Act::Wait(wait) => self.later(wait, Happening::Wake(device, self.turns[device])),
+            Act::Ask(ask) => self.ask(device, &ask),
+        }
+    }
+
+    fn ask(&mut self, device: usize, ask: &Ask) {
+        if *ask != Ask::Poll {
+            self.note(device, || format!("asks {ask:?}"));
+        }
+        let Some(site) = &mut self.site else { return self.answer(device, Reply::Unreachable) };
+        let now = site.time(self.now);
+        let asker = &self.devices[device];
+        let (seen, answer) = link::ask(&site.board, &mut site.presence, now, (&asker.id, asker.character.client), ask);
+        for event in seen {
+            site.tell(event, Waiter::Nobody);
+        }
+        match answer {
+            Answer::Now(reply) => {
+                if let Reply::Base { order: Some(action), .. } = &reply {
+                    self.oracle.shown(&asker.id, *action);
+                }
+                self.answer(device, reply);
+            }
+            Answer::Ask(event, pending) => site.tell(event, Waiter::Request(device, pending)),
+            Answer::Send(event) => {
+                let Ask::Bytes(order, from) = ask else { panic!("bytes for {ask:?}") };
+                let speed = asker.speed;
+                let cut = (asker.cuts > 0).then(|| self.random.u64(*from..order.size));
+                let (digest, size) = (order.digest, order.size);
+                let body = Body { device, digest, from: *from, size, speed, began: self.now, cut };
+                let number = self.bodies.begin(body);
+                site.tell(event, Waiter::FirstByte(device, number));
+            }
+        }
+    }
+
+    /// A reply takes a moment to arrive.
+    pub(super) fn answer(&mut self, device: usize, reply: Reply) {
+        let latency = self.random.u64(1..20);
+        self.later(latency, Happening::Reply(device, self.turns[device], reply));
+    }
+
+    /// The heart agreed to bytes.
+    pub(super) fn first_byte(&mut self, device: usize, number: u64, reply: Reply) {
+        if reply != Reply::Body {
+            self.bodies.under_way.remove(&number);
+            return self.answer(device, reply);
+        }
+        let Some(body) = self.bodies.under_way.get_mut(&number) else { return };
+        body.began = self.now;
+        if body.cut.is_some() {
+            self.devices[device].cuts -= 1;
+        }
+        // the reply comes before the bytes
+        let ends = body.ends() - self.now + 20;
+        self.answer(device, reply);
+        self.later(ends, Happening::BytesEnd(number));
+        self.later(LIFE, Happening::BytesPass(number));
+    }
+
+    pub(super) fn bytes_pass(&mut self, number: u64) {
+        let Some(body) = self.bodies.under_way.get(&number) else { return };
+        let id = &self.devices[body.device].id;
+        let Some(site) = &mut self.site else { return };
+        let now = site.time(self.now);
+        if let Some(event) = site.presence.heard(id, now) {
+            site.tell(event, Waiter::Nobody);
+        }
+        self.later(LIFE, Happening::BytesPass(number));
+    }
+
+    /// The last byte may leave once the heart knows; a connection that breaks asks nobody.
+    pub(super) fn bytes_end(&mut self, number: u64) {
+        let Some(body) = self.bodies.under_way.get(&number).cloned() else { return };
+        if body.cut.is_some() {
+            return self.body_over(number, body.have(self.now));
+        }
+        let id = self.devices[body.device].id.clone();
+        let Some(site) = &mut self.site else { return };
+        site.tell(Event::Served(id, body.digest), Waiter::LastByte(number));
+    }
+
+    /// No more bytes of a transfer; the gateway has so many.
+    pub(super) fn body_over(&mut self, number: u64, have: u64) {
+        let Some(body) = self.bodies.under_way.remove(&number) else { return };
+        let id = self.devices[body.device].id.clone();
+        if let Some(site) = &mut self.site {
+            site.tell(Event::BodyEnded(id), Waiter::Nobody);
+        }
+        self.note(body.device, || format!("has {have} bytes"));
+        let act = self.devices[body.device].received(have);
+        self.act(body.device, act);
+    }
+}
