@@ -2,4 +2,5 @@
 
 pub mod device;
 pub mod model;
+pub mod resources;
 pub mod store;
