@@ -31,9 +31,9 @@ impl IntOrPercent {
                 _ => Err(Invalid(format!("is {count}; use a count from 1 to {}", Self::MOST))),
             },
             Self::Text(text) if text.ends_with('%') => text.parse(),
-            Self::Text(text) => {
-                Err(Invalid(format!("{text:?} is neither a count such as 5 (without quotes) nor a percentage such as \"10%\"")))
-            }
+            Self::Text(text) => Err(Invalid(format!(
+                "{text:?} is neither a count such as 5 (without quotes) nor a percentage such as \"10%\""
+            ))),
         }
     }
 }

@@ -80,10 +80,11 @@ pub(super) fn unknown<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> S
     let known: Vec<&str> = known.collect();
     let lower = name.to_lowercase();
     let near = |candidate: &&str| {
-        let longest = 1 + candidate.len() / 4;
+        let longest = 1 + candidate.len() / 5;
         (strsim::damerau_levenshtein(&lower, &candidate.to_lowercase()), longest)
     };
-    let best = known.iter().map(|candidate| (near(candidate), candidate)).filter(|((far, longest), _)| far <= longest).min();
+    let best =
+        known.iter().map(|candidate| (near(candidate), candidate)).filter(|((far, longest), _)| far <= longest).min();
     match best {
         Some((_, candidate)) if name.len() <= 80 => format!("is not a known field; did you mean {candidate}?"),
         _ if known.is_empty() => "is not a known field; remove it".into(),

@@ -4,8 +4,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::labels::check_labels;
-use super::{Artifact, ConfirmBy, Deadlines, EdgeGateway, FieldError, IntOrPercent, OtaRollout, OtaRolloutSpec, Strategy, Wave};
-use crate::model::{self, Bounds, GatewaySpec, Identity, Labels, RolloutSpec, Selector, Source, WaveSpec, format_duration};
+use super::{
+    Artifact, ConfirmBy, Deadlines, EdgeGateway, FieldError, IntOrPercent, OtaRollout, OtaRolloutSpec, Strategy, Wave,
+};
+use crate::model::{
+    self, Bounds, GatewaySpec, Identity, Labels, RolloutSpec, Selector, Source, WaveSpec, format_duration,
+};
 
 /// What a manifest's meaning depends on beside itself.
 #[derive(Debug, Clone)]
@@ -21,7 +25,11 @@ type Checked<T> = Result<T, FieldError>;
 /// Checks a rollout.
 pub fn rollout(object: &OtaRollout, setting: &Setting) -> Checked<(Identity, RolloutSpec)> {
     let spec = &object.spec;
-    let name = object.metadata.name.clone().ok_or_else(|| FieldError::new("metadata.name", "is missing; it has no default"))?;
+    let name = object
+        .metadata
+        .name
+        .clone()
+        .ok_or_else(|| FieldError::new("metadata.name", "is missing; it has no default"))?;
     let checked = RolloutSpec {
         artifact: artifact(&spec.artifact, setting)?,
         selector: Selector { match_labels: selector(spec.selector.match_labels.as_ref())? },
@@ -40,7 +48,11 @@ pub fn rollout(object: &OtaRollout, setting: &Setting) -> Checked<(Identity, Rol
 
 /// Checks a gateway.
 pub fn gateway(object: &EdgeGateway) -> Checked<GatewaySpec> {
-    let name = object.metadata.name.clone().ok_or_else(|| FieldError::new("metadata.name", "is missing; it has no default"))?;
+    let name = object
+        .metadata
+        .name
+        .clone()
+        .ok_or_else(|| FieldError::new("metadata.name", "is missing; it has no default"))?;
     let spec = &object.spec;
     let token = spec.auth.as_ref().and_then(|auth| auth.token_sha256.as_deref());
     Ok(GatewaySpec {
@@ -93,10 +105,12 @@ fn source(text: &str, setting: &Setting) -> Result<Source, String> {
     };
     match scheme {
         "file" => file_name(rest).map(|name| Source::File { dir: setting.dir.clone(), name: name.to_owned() }),
-        "https" | "http" | "oci" => {
-            Err(format!("{scheme}: sources are not in this version; put the file beside the manifest and write file:NAME"))
-        }
-        _ => Err(format!("{scheme:?} is not a scheme that this version knows; write file:NAME for a file beside the manifest")),
+        "https" | "http" | "oci" => Err(format!(
+            "{scheme}: sources are not in this version; put the file beside the manifest and write file:NAME"
+        )),
+        _ => Err(format!(
+            "{scheme:?} is not a scheme that this version knows; write file:NAME for a file beside the manifest"
+        )),
     }
 }
 
@@ -121,9 +135,8 @@ fn file_name(name: &str) -> Result<&str, String> {
 
 fn selector(labels: Option<&Labels>) -> Checked<Labels> {
     let labels = labels.cloned().unwrap_or_default();
-    check_labels(&labels).map_err(|(key, why)| {
-        FieldError::new(format!("spec.selector.matchLabels.{key}").trim_end_matches('.'), why)
-    })?;
+    check_labels(&labels)
+        .map_err(|(key, why)| FieldError::new(format!("spec.selector.matchLabels.{key}").trim_end_matches('.'), why))?;
     Ok(labels)
 }
 
@@ -189,7 +202,8 @@ fn deadlines(typed: Option<&Deadlines>, poll_interval: Duration) -> Checked<mode
 
 fn attempts(spec: &OtaRolloutSpec) -> Checked<u8> {
     let Some(attempts) = spec.attempts else { return Ok(Bounds::ATTEMPTS) };
-    u8::try_from(attempts).ok().filter(|attempts| (1..=Bounds::MOST_ATTEMPTS).contains(attempts)).ok_or_else(|| {
-        FieldError::new("spec.attempts", format!("is {attempts}; use 1 to {}", Bounds::MOST_ATTEMPTS))
-    })
+    u8::try_from(attempts)
+        .ok()
+        .filter(|attempts| (1..=Bounds::MOST_ATTEMPTS).contains(attempts))
+        .ok_or_else(|| FieldError::new("spec.attempts", format!("is {attempts}; use 1 to {}", Bounds::MOST_ATTEMPTS)))
 }

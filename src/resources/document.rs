@@ -53,7 +53,10 @@ pub fn read_documents(bytes: &[u8]) -> Vec<Result<Document, Unreadable>> {
         Err(error) => return vec![Err(not_utf8(bytes, error.valid_up_to()))],
     };
     if let Some(at) = text.find('\0') {
-        return vec![Err(Unreadable { line: line_of(text.as_bytes(), at), why: "has a NUL byte; it is not a text file".into() })];
+        return vec![Err(Unreadable {
+            line: line_of(text.as_bytes(), at),
+            why: "has a NUL byte; it is not a text file".into(),
+        })];
     }
     let mut documents = Vec::new();
     for (line, chunk) in split(text) {

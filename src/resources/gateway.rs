@@ -14,9 +14,9 @@ use serde::{Deserialize, Serialize};
     shortname = "egw",
     derive = "PartialEq",
     doc = "A gateway that takes firmware from this site.",
-    printcolumn(name = "Controller", type_ = "string", json_path = ".spec.controllerId"),
-    printcolumn(name = "Hold", type_ = "boolean", json_path = ".spec.hold"),
-    printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp")
+    printcolumn = r#"{"name":"Controller","type":"string","jsonPath":".spec.controllerId"}"#,
+    printcolumn = r#"{"name":"Hold","type":"boolean","jsonPath":".spec.hold"}"#,
+    printcolumn = r#"{"name":"Age","type":"date","jsonPath":".metadata.creationTimestamp"}"#
 )]
 #[serde(rename_all = "camelCase")]
 pub struct EdgeGatewaySpec {

@@ -32,7 +32,12 @@ pub(super) fn check_labels(labels: &Labels) -> Result<(), (String, String)> {
             return Err((shown, "is not a label's name: use up to 63 letters, digits, '-', '_' and '.', with an optional prefix such as example.com/".into()));
         }
         if !value.is_empty() && !is_label_text(value) {
-            return Err((key.clone(), format!("{value:?} is not a label's value: use up to 63 letters, digits, '-', '_' and '.', beginning and ending with a letter or digit")));
+            return Err((
+                key.clone(),
+                format!(
+                    "{value:?} is not a label's value: use up to 63 letters, digits, '-', '_' and '.', beginning and ending with a letter or digit"
+                ),
+            ));
         }
     }
     Ok(())

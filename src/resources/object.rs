@@ -103,19 +103,25 @@ fn kind(value: &Value) -> Result<Kind, FieldError> {
     match (version, kind) {
         (API_VERSION, "OtaRollout") => Ok(Kind::OtaRollout),
         (API_VERSION, "EdgeGateway") => Ok(Kind::EdgeGateway),
-        (API_VERSION, "SiteConfig") => {
-            Err(FieldError::new("kind", "is SiteConfig: a site file is no manifest; give it to `lamplighter run --config`"))
-        }
+        (API_VERSION, "SiteConfig") => Err(FieldError::new(
+            "kind",
+            "is SiteConfig: a site file is no manifest; give it to `lamplighter run --config`",
+        )),
         (API_VERSION, _) => {
             let words = unknown(kind, ["OtaRollout", "EdgeGateway"].into_iter());
             Err(FieldError::new("kind", format!("{:?} {}", shorten(kind), words.replace("known field", "known kind"))))
         }
-        (other, _) if other.split('/').next() == Some(GROUP) => {
-            Err(FieldError::new("apiVersion", format!("{:?} is not a version that this program knows; write {API_VERSION}", shorten(other))))
-        }
+        (other, _) if other.split('/').next() == Some(GROUP) => Err(FieldError::new(
+            "apiVersion",
+            format!("{:?} is not a version that this program knows; write {API_VERSION}", shorten(other)),
+        )),
         (other, _) => Err(FieldError::new(
             "kind",
-            format!("{} of {:?} is none of Lamplighter's kinds; take it out of the manifest directory", shorten(kind), shorten(other)),
+            format!(
+                "{} of {:?} is none of Lamplighter's kinds; take it out of the manifest directory",
+                shorten(kind),
+                shorten(other)
+            ),
         )),
     }
 }
@@ -165,17 +171,25 @@ fn metadata(value: Option<&Value>) -> (ObjectMeta, Vec<FieldError>) {
 
 fn labels(value: &Value) -> Result<Option<Labels>, FieldError> {
     let Value::Object(fields) = value else {
-        return if value.is_null() { Ok(None) } else { Err(FieldError::new("metadata.labels", "should be a mapping of texts")) };
+        return if value.is_null() {
+            Ok(None)
+        } else {
+            Err(FieldError::new("metadata.labels", "should be a mapping of texts"))
+        };
     };
     let mut labels = Labels::new();
     for (key, value) in fields {
         let Value::String(value) = value else {
             let field = format!("metadata.labels.{}", shorten(key));
-            return Err(FieldError::new(field, format!("should be a text, but is {}; put it in quotes", shorten(&value.to_string()))));
+            return Err(FieldError::new(
+                field,
+                format!("should be a text, but is {}; put it in quotes", shorten(&value.to_string())),
+            ));
         };
         labels.insert(key.clone(), value.clone());
     }
-    check_labels(&labels).map_err(|(key, why)| FieldError::new(format!("metadata.labels.{key}").trim_end_matches('.'), why))?;
+    check_labels(&labels)
+        .map_err(|(key, why)| FieldError::new(format!("metadata.labels.{key}").trim_end_matches('.'), why))?;
     Ok(Some(labels))
 }
 

@@ -1,4 +1,5 @@
 //! `OtaRollout` as typed. The doc comments are what `kubectl explain` prints.
+#![expect(clippy::doc_markdown, reason = "kubectl prints backticks as they are")]
 
 use kube::CustomResource;
 use schemars::JsonSchema;
@@ -17,10 +18,10 @@ use super::labels::{Labels, labels_schema};
     shortname = "ota",
     derive = "PartialEq",
     doc = "The intent to bring the selected gateways to one firmware artifact, wave by wave.",
-    printcolumn(name = "Artifact", type_ = "string", json_path = ".spec.artifact.name"),
-    printcolumn(name = "Version", type_ = "string", json_path = ".spec.artifact.version"),
-    printcolumn(name = "Paused", type_ = "boolean", json_path = ".spec.paused"),
-    printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp")
+    printcolumn = r#"{"name":"Artifact","type":"string","jsonPath":".spec.artifact.name"}"#,
+    printcolumn = r#"{"name":"Version","type":"string","jsonPath":".spec.artifact.version"}"#,
+    printcolumn = r#"{"name":"Paused","type":"boolean","jsonPath":".spec.paused"}"#,
+    printcolumn = r#"{"name":"Age","type":"date","jsonPath":".metadata.creationTimestamp"}"#
 )]
 #[serde(rename_all = "camelCase")]
 pub struct OtaRolloutSpec {
@@ -38,7 +39,9 @@ pub struct OtaRolloutSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 10))]
     pub attempts: Option<i32>,
-    /// What makes an update a success. Default: Auto.
+    /// What makes an update a success. ReportedVersion: the gateway reports the new version. Feedback: the gateway says
+    /// so, and is still there a while later. Auto: ReportedVersion for a gateway that ever reported a version of this
+    /// artifact, else Feedback. Default: Auto.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confirm_by: Option<ConfirmBy>,
     /// Offer nothing new and open no wave; updates that a gateway took already go on. Default: false.
@@ -126,12 +129,10 @@ pub struct Deadlines {
     pub confirm: Option<String>,
 }
 
-/// What makes an update a success: Auto is ReportedVersion for a gateway that ever reported a version of this artifact,
-/// else Feedback; ReportedVersion waits until the gateway reports the new version; Feedback takes the gateway's word if it
-/// is still there a while later.
-// Ordinary comments on the variants: doc comments would turn the enum into a `oneOf` of constants.
+/// What makes an update a success.
+// No doc comments on the variants: they would turn the enum into a `oneOf` of constants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[expect(missing_docs, reason = "see above")]
+#[expect(missing_docs, reason = "the field that has this type says what they mean")]
 pub enum ConfirmBy {
     Auto,
     ReportedVersion,
