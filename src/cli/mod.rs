@@ -14,6 +14,7 @@ mod status;
 mod table;
 mod why;
 
+use std::io;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -38,8 +39,8 @@ enum Command {
     Status(status::StatusArgs),
     Why(why::WhyArgs),
     Resume(resume::ResumeArgs),
-    Check(check::CheckArgs),
-    Crds(crds::CrdsArgs),
+    Check(check::Args),
+    Crds(crds::Args),
     Simulate(simulate::SimulateArgs),
 }
 
@@ -57,16 +58,22 @@ pub enum Output {
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
     logging::start(cli.log_format);
-    let done = match cli.command {
+    let mut out = io::stdout().lock();
+    let done = match &cli.command {
         Command::Run(args) => run::run(args),
-        Command::Status(args) => status::run(&args),
-        Command::Why(args) => why::run(&args),
-        Command::Resume(args) => resume::run(&args),
-        Command::Check(args) => check::run(args),
-        Command::Crds(args) => crds::run(args),
+        Command::Status(args) => status::run(args, &mut out),
+        Command::Why(args) => why::run(args, &mut out),
+        Command::Resume(args) => resume::run(args, &mut out),
+        Command::Check(args) => check::run(args, &mut out),
+        Command::Crds(args) => crds::run(args, &mut out),
         Command::Simulate(args) => simulate::run(args),
     };
     done.unwrap_or_else(|error| {
+        let io = error.downcast_ref::<io::Error>();
+        if io.is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe) {
+            // whoever reads has seen enough
+            return ExitCode::SUCCESS;
+        }
         eprintln!("lamplighter: {error:#}");
         ExitCode::FAILURE
     })

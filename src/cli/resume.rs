@@ -1,5 +1,6 @@
 //! `lamplighter resume`: go on although the site's memory was lost.
 
+use std::io::Write;
 use std::process::ExitCode;
 
 use super::control::SiteArgs;
@@ -11,8 +12,8 @@ pub struct ResumeArgs {
     site: SiteArgs,
 }
 
-pub(super) fn run(args: &ResumeArgs) -> anyhow::Result<ExitCode> {
+pub(super) fn run(args: &ResumeArgs, out: &mut impl Write) -> anyhow::Result<ExitCode> {
     args.site.post("/v1/resume")?;
-    println!("resumed; gateways that have not reported a version wait until they do");
+    writeln!(out, "resumed; gateways that have not reported a version wait until they do")?;
     Ok(ExitCode::SUCCESS)
 }

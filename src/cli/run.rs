@@ -1,13 +1,13 @@
 //! `lamplighter run`: the operator itself.
 
-use std::path::PathBuf;
+use std::path::{self, PathBuf};
 use std::process::ExitCode;
 
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 use tokio::task::LocalSet;
 
-use crate::config;
+use crate::config::{self, ConfigError, SiteConfig};
 use crate::site;
 
 /// Run the operator for one site
@@ -30,23 +30,11 @@ pub struct RunArgs {
 /// File reads and hashing; the store has a thread of its own.
 const BLOCKING_THREADS: usize = 4;
 
-pub(super) fn run(args: RunArgs) -> anyhow::Result<ExitCode> {
-    let mut config = match config::load(&args.config) {
+pub(super) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
+    let config = match configured(args) {
         Ok(config) => config,
         Err(error) => return Ok(super::bad_input(&error)),
     };
-    if let Some(state) = args.state {
-        config.state = state;
-    }
-    if !args.manifests.is_empty() {
-        config.manifests = args.manifests;
-    }
-    if let Some(listen) = args.listen {
-        if !listen.ip().is_loopback() {
-            return Ok(super::bad_input(&"--listen: plain HTTP is served on a loopback address only"));
-        }
-        config.devices.listen = listen;
-    }
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .max_blocking_threads(BLOCKING_THREADS)
@@ -56,6 +44,23 @@ pub(super) fn run(args: RunArgs) -> anyhow::Result<ExitCode> {
         site::run(config, stop).await?;
         Ok(ExitCode::SUCCESS)
     })
+}
+
+/// The site file, with what the flags say in the place of what it says.
+fn configured(args: &RunArgs) -> Result<SiteConfig, ConfigError> {
+    let mut typed = config::read(&args.config)?;
+    // relative to where the person stands, not to the site file
+    let here = |path: &PathBuf| path::absolute(path).unwrap_or_else(|_| path.clone()).display().to_string();
+    if let Some(state) = &args.state {
+        typed.state = here(state);
+    }
+    if !args.manifests.is_empty() {
+        typed.intake.manifests = args.manifests.iter().map(here).collect();
+    }
+    if let Some(listen) = args.listen {
+        typed.devices.listen = listen.to_string();
+    }
+    config::checked(typed, &args.config)
 }
 
 /// The first SIGTERM or SIGINT stops in order; the second ends the process as it always did.

@@ -1,5 +1,7 @@
 //! `lamplighter status`: the site at a glance.
 
+use std::fmt::Write as _;
+use std::io::Write;
 use std::process::ExitCode;
 
 use super::control::SiteArgs;
@@ -20,7 +22,7 @@ pub struct StatusArgs {
     output: Output,
 }
 
-pub(super) fn run(args: &StatusArgs) -> anyhow::Result<ExitCode> {
+pub(super) fn run(args: &StatusArgs, out: &mut impl Write) -> anyhow::Result<ExitCode> {
     let status: Status = args.site.get("/v1/status")?;
     let list: Option<GatewayList> = args.gateways.then(|| args.site.get("/v1/gateways")).transpose()?;
     match args.output {
@@ -29,9 +31,9 @@ pub(super) fn run(args: &StatusArgs) -> anyhow::Result<ExitCode> {
             if let (Some(list), Some(object)) = (&list, json.as_object_mut()) {
                 object.insert("gatewayList".into(), serde_json::to_value(&list.gateways)?);
             }
-            println!("{}", serde_json::to_string_pretty(&json)?);
+            writeln!(out, "{}", serde_json::to_string_pretty(&json)?)?;
         }
-        Output::Text => print!("{}", text(&status, list.as_ref())),
+        Output::Text => out.write_all(text(&status, list.as_ref()).as_bytes())?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -55,7 +57,7 @@ fn text(status: &Status, list: Option<&GatewayList>) -> String {
     if !status.refused.is_empty() {
         text += "\nrefused:\n";
         for refusal in &status.refused {
-            text += &format!("  {}: {}\n", refusal.what, refusal.why);
+            let _ = write!(text, "  {}: {}\n", refusal.what, refusal.why);
         }
     }
     text
@@ -66,7 +68,7 @@ fn rollouts(rollouts: &[RolloutLine]) -> String {
     let rows: Vec<_> = rollouts.iter().map(row).collect();
     let mut text = table(&headings, &rows);
     for rollout in rollouts.iter().filter(|rollout| !rollout.message.is_empty()) {
-        text += &format!("{}: {}\n", rollout.name, rollout.message);
+        let _ = write!(text, "{}: {}\n", rollout.name, rollout.message);
     }
     text
 }

@@ -1,5 +1,7 @@
 //! `lamplighter why GATEWAY`: why it is where it is, and what would change that.
 
+use std::fmt::Write as _;
+use std::io::Write;
 use std::process::ExitCode;
 
 use super::control::SiteArgs;
@@ -18,12 +20,12 @@ pub struct WhyArgs {
     output: Output,
 }
 
-pub(super) fn run(args: &WhyArgs) -> anyhow::Result<ExitCode> {
+pub(super) fn run(args: &WhyArgs, out: &mut impl Write) -> anyhow::Result<ExitCode> {
     let name = percent_encoding::utf8_percent_encode(&args.gateway, percent_encoding::NON_ALPHANUMERIC);
     let why: Why = args.site.get(&format!("/v1/why/{name}"))?;
     match args.output {
-        Output::Json => println!("{}", serde_json::to_string_pretty(&why)?),
-        Output::Text => print!("{}", text(&why)),
+        Output::Json => writeln!(out, "{}", serde_json::to_string_pretty(&why)?)?,
+        Output::Text => out.write_all(text(&why).as_bytes())?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -34,7 +36,7 @@ fn text(why: &Why) -> String {
     let id = if why.name == why.controller_id { String::new() } else { format!(" ({})", why.controller_id) };
     let mut text = format!("{}{id}: {}{polled}{hold}\n", why.name, why.presence);
     for (key, value) in &why.attributes {
-        text += &format!("  reports {key} = {value}\n");
+        let _ = write!(text, "  reports {key} = {value}\n");
     }
     if why.rollouts.is_empty() {
         text += "\nno rollout selects it\n";
@@ -47,7 +49,7 @@ fn text(why: &Why) -> String {
         text += "\nlately:\n";
         for row in &why.journal {
             let detail = if row.detail.is_empty() { String::new() } else { format!("  {}", row.detail) };
-            text += &format!("  {}  {}{detail}\n", row.time.as_deref().unwrap_or("no clock"), row.what);
+            let _ = write!(text, "  {}  {}{detail}\n", row.time.as_deref().unwrap_or("no clock"), row.what);
         }
     }
     text
@@ -58,7 +60,7 @@ fn membership(member: &MemberWhy) -> String {
     let mut text = format!("{} to {}: {}{reason}, since {}\n", member.rollout, member.version, member.step, member.since);
     let mut line = |what: &str, value: Option<String>| {
         if let Some(value) = value {
-            text += &format!("  {what:9}{value}\n");
+            let _ = write!(text, "  {what:9}{value}\n");
         }
     };
     line("because", member.meaning.clone());
