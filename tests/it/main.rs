@@ -4,5 +4,8 @@
 
 mod artifact;
 mod check;
+#[path = "../support/crash_backend.rs"]
+mod crash_backend;
 mod intake;
 mod resources;
+mod store;
