@@ -17,7 +17,7 @@ use super::endpoints::Endpoints;
 use super::shell::{Shell, action_base, settings};
 use crate::artifact::{Cache, Keeper, Patience};
 use crate::config::SiteConfig;
-use crate::device::{self, Board, Envelope, Pacing, Presence, Stats, ddi};
+use crate::device::{self, Board, Caps, Context, Envelope, Opened, Pacing, Presence, Sink, ddi};
 use crate::intake::{self, Manifests, Pace};
 use crate::model::{Digest, Event, Listing};
 use crate::store::{Handle, OpenError};
@@ -50,7 +50,7 @@ pub enum RunError {
 pub async fn run(config: SiteConfig, mut stop: watch::Receiver<bool>) -> Result<(), RunError> {
     let config = Rc::new(config);
     let (store, recalled) = Handle::open_directory(&config.state).await?;
-    let clock = Clock::resumed(&recalled.snapshot.time);
+    let clock = Rc::new(Clock::resumed(&recalled.snapshot.time));
     let cache = Cache::open(&config.state, config.disk_reserve)
         .map_err(|error| RunError::Cache(config.state.display().to_string(), error))?;
     let devices = TcpListener::bind(config.devices.listen)
@@ -64,18 +64,19 @@ pub async fn run(config: SiteConfig, mut stop: watch::Receiver<bool>) -> Result<
     let (events_in, events) = mpsc::channel::<Envelope>(EVENTS);
     let (queries_in, queries) = mpsc::channel(QUERIES);
     let (wanted, wanted_seen) = watch::channel(Vec::new());
-    let pacing = Pacing { told: config.devices.poll_interval, offline_after: config.devices.offline_after };
+    let keeper = Keeper::new(cache, Patience::default());
+    let context = context(&config, &clock, &keeper, events_in.clone());
     let manifests = Manifests::new(config.manifests.clone(), config.devices.poll_interval);
     let mut shell = Shell {
         core: Core::rebuild(Default::default(), settings(&config), action_base()),
         store,
         clock,
-        board: Rc::new(RefCell::new(Board::default())),
-        presence: Rc::new(RefCell::new(Presence::new(pacing))),
-        keeper: Keeper::new(cache, Patience::default()),
+        board: context.board.clone(),
+        presence: context.presence.clone(),
+        keeper: keeper.clone(),
         wanted,
         manifests: manifests.clone(),
-        stats: Rc::new(Stats::default()),
+        devices: context.clone(),
         next_due: None,
         saved_at: recalled.snapshot.time.site,
         config: config.clone(),
@@ -92,12 +93,15 @@ pub async fn run(config: SiteConfig, mut stop: watch::Receiver<bool>) -> Result<
     shell.take(opening).await;
 
     spawn_local(control::serve(people, Control { queries: queries_in, events: events_in.clone() }));
-    let keeper = shell.keeper.clone();
     let reports = events_in.clone();
     spawn_local(async move {
         keeper.run(wanted_seen, files_seen, async |event| send(&reports, event).await).await;
     });
-    let server = serve_devices(devices, &shell, &config, events_in, stop.clone());
+    let mut stopping = stop.clone();
+    let server = spawn_local(device::serve(devices, context, async move {
+        // an error means that nobody can say stop any more
+        let _ = stopping.wait_for(|stop| *stop).await;
+    }));
     let endpoints =
         Endpoints { pid: std::process::id(), devices: format!("http://{bound}"), control: socket.clone() };
     endpoints
@@ -112,6 +116,36 @@ pub async fn run(config: SiteConfig, mut stop: watch::Receiver<bool>) -> Result<
     shell.stop().await;
     let _ = std::fs::remove_file(socket);
     Ok(())
+}
+
+/// What the device server needs.
+fn context(
+    config: &SiteConfig,
+    clock: &Rc<Clock>,
+    keeper: &Rc<Keeper>,
+    events: mpsc::Sender<Envelope>,
+) -> Rc<Context> {
+    let devices = &config.devices;
+    let pacing = Pacing { told: devices.poll_interval, offline_after: devices.offline_after };
+    let settings = ddi::Settings {
+        tenants: devices.tenants.clone(),
+        poll_interval: devices.poll_interval,
+        url: devices.url.clone(),
+    };
+    let (clock, keeper) = (clock.clone(), keeper.clone());
+    let open = move |digest: &Digest| match keeper.open(digest) {
+        Ok(file) => Opened::Ready(file),
+        Err(_) => Opened::NotReady,
+    };
+    Rc::new(Context::new(
+        Rc::new(RefCell::new(Board::default())),
+        Rc::new(RefCell::new(Presence::new(pacing))),
+        settings,
+        Rc::new(move || clock.now().site),
+        Rc::new(open),
+        Sink::new(events),
+        Caps::default(),
+    ))
 }
 
 /// Follows the manifests; the first listing comes back here, later ones become events.

@@ -15,7 +15,7 @@ use super::outlook::Outlook;
 use super::report;
 use crate::artifact::Keeper;
 use crate::config::SiteConfig;
-use crate::device::{Board, Envelope, Presence, Stats};
+use crate::device::{Board, Context, Envelope, Presence};
 use crate::engine::Settings;
 use crate::intake::Manifests;
 use crate::model::{ActionId, ArtifactSpec, Event, Listing, SiteTime, Verdict};
@@ -36,13 +36,13 @@ pub(super) struct Shell {
     pub config: Rc<SiteConfig>,
     pub core: Core,
     pub store: Handle,
-    pub clock: Clock,
+    pub clock: Rc<Clock>,
     pub board: Rc<RefCell<Board>>,
     pub presence: Rc<RefCell<Presence>>,
     pub keeper: Rc<Keeper>,
     pub wanted: watch::Sender<Vec<ArtifactSpec>>,
     pub manifests: Manifests,
-    pub stats: Rc<Stats>,
+    pub devices: Rc<Context>,
     pub next_due: Option<SiteTime>,
     pub saved_at: SiteTime,
 }
@@ -194,13 +194,25 @@ impl Shell {
     }
 
     fn counters(&self) -> report::Counters {
-        let (written, served) = (self.store.written(), self.stats.as_ref());
+        let (written, served) = (self.store.written(), self.devices.stats.now());
         report::Counters {
             commits: written.commits(),
             store_bytes: written.bytes(),
-            requests: served.requests(),
-            served_bytes: served.bytes(),
-            unauthorized: served.unauthorized(),
+            requests: served.requests,
+            served_bytes: served.served_bytes,
+            unauthorized: served.unauthorized,
+        }
+    }
+}
+
+impl Shell {
+    /// Saves site time and closes the store.
+    pub async fn stop(self) {
+        let time = self.clock.saved(self.clock.now().site);
+        let saved = self.store.commit(Batch { time, ..Batch::default() }).await;
+        let closed = self.store.close().await;
+        if let Err(error) = saved.and(closed) {
+            warn!(%error, "the store did not close cleanly; nothing that was answered is lost");
         }
     }
 }

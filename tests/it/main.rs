@@ -6,6 +6,7 @@ mod artifact;
 mod check;
 #[path = "../support/crash_backend.rs"]
 mod crash_backend;
+mod ddi;
 mod intake;
 mod resources;
 mod store;
