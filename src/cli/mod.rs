@@ -1,0 +1,3 @@
+//! The command line: one file per subcommand. It sits on top of every room and may print.
+
+pub mod simulate;
