@@ -1,5 +1,10 @@
 //! One gateway at work: polls, follows links, downloads, installs, reboots, reports; and tries again when the line breaks.
 
+#[cfg(test)]
+mod fake_site;
+#[cfg(test)]
+mod tests;
+
 use std::cell::{Cell, RefCell};
 use std::net::SocketAddr;
 use std::rc::Rc;
