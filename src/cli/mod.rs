@@ -7,8 +7,8 @@ pub mod check;
 mod control;
 pub mod crds;
 mod logging;
-mod run;
 mod resume;
+mod run;
 pub mod simulate;
 mod status;
 mod table;
@@ -59,13 +59,13 @@ pub fn main() -> ExitCode {
     let cli = Cli::parse();
     logging::start(cli.log_format);
     let mut out = io::stdout().lock();
-    let done = match &cli.command {
-        Command::Run(args) => run::run(args),
-        Command::Status(args) => status::run(args, &mut out),
-        Command::Why(args) => why::run(args, &mut out),
-        Command::Resume(args) => resume::run(args, &mut out),
-        Command::Check(args) => check::run(args, &mut out),
-        Command::Crds(args) => crds::run(args, &mut out),
+    let done = match cli.command {
+        Command::Run(args) => run::run(&args),
+        Command::Status(args) => status::run(&args, &mut out),
+        Command::Why(args) => why::run(&args, &mut out),
+        Command::Resume(args) => resume::run(&args, &mut out),
+        Command::Check(args) => check::run(&args, &mut out),
+        Command::Crds(args) => crds::run(&args, &mut out),
         Command::Simulate(args) => simulate::run(args),
     };
     done.unwrap_or_else(|error| {

@@ -35,10 +35,8 @@ pub(super) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
         Ok(config) => config,
         Err(error) => return Ok(super::bad_input(&error)),
     };
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .max_blocking_threads(BLOCKING_THREADS)
-        .build()?;
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(BLOCKING_THREADS).build()?;
     LocalSet::new().block_on(&runtime, async {
         let stop = stop_on_signal()?;
         site::run(config, stop).await?;

@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 use std::io::Write;
 use std::process::ExitCode;
 
+use super::Output;
 use super::control::SiteArgs;
 use super::table::table;
-use super::Output;
 use crate::site::report::{GatewayList, RolloutLine, Status};
 
 /// Show how the site's rollouts stand
@@ -64,7 +64,8 @@ fn text(status: &Status, list: Option<&GatewayList>) -> String {
 }
 
 fn rollouts(rollouts: &[RolloutLine]) -> String {
-    let headings = ["ROLLOUT", "ARTIFACT", "PHASE", "WAVE", "UPDATED", "UPDATING", "PENDING", "FAILED", "SKIPPED", "OFFLINE"];
+    let headings =
+        ["ROLLOUT", "ARTIFACT", "PHASE", "WAVE", "UPDATED", "UPDATING", "PENDING", "FAILED", "SKIPPED", "OFFLINE"];
     let rows: Vec<_> = rollouts.iter().map(row).collect();
     let mut text = table(&headings, &rows);
     for rollout in rollouts.iter().filter(|rollout| !rollout.message.is_empty()) {
@@ -76,7 +77,11 @@ fn rollouts(rollouts: &[RolloutLine]) -> String {
 fn row(rollout: &RolloutLine) -> Vec<String> {
     let summary = &rollout.summary;
     let opened = rollout.waves.iter().filter(|wave| wave.opened).count();
-    let phase = if rollout.phase == "Ready" { rollout.phase.clone() } else { format!("{} ({})", rollout.phase, rollout.reason) };
+    let phase = if rollout.phase == "Ready" {
+        rollout.phase.clone()
+    } else {
+        format!("{} ({})", rollout.phase, rollout.reason)
+    };
     let wave = if rollout.waves.is_empty() { "-".into() } else { format!("{opened}/{}", rollout.waves.len()) };
     let mut cells =
         vec![rollout.name.clone(), format!("{} {}", rollout.artifact.name, rollout.artifact.version), phase, wave];

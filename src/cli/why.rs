@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 use std::io::Write;
 use std::process::ExitCode;
 
-use super::control::SiteArgs;
 use super::Output;
+use super::control::SiteArgs;
 use crate::site::report::{MemberWhy, Why};
 
 /// Explain where one gateway stands, and what would change that
@@ -57,7 +57,8 @@ fn text(why: &Why) -> String {
 
 fn membership(member: &MemberWhy) -> String {
     let reason = member.reason.as_ref().map(|reason| format!(" ({reason})")).unwrap_or_default();
-    let mut text = format!("{} to {}: {}{reason}, since {}\n", member.rollout, member.version, member.step, member.since);
+    let mut text =
+        format!("{} to {}: {}{reason}, since {}\n", member.rollout, member.version, member.step, member.since);
     let mut line = |what: &str, value: Option<String>| {
         if let Some(value) = value {
             let _ = write!(text, "  {what:9}{value}\n");

@@ -124,7 +124,9 @@ async fn answer(request: Request<Incoming>, control: Control, who: String) -> Re
     }
     match answer.await {
         Ok(Some(json)) => json_response(StatusCode::OK, json),
-        Ok(None) => error(StatusCode::NOT_FOUND, "there is no such gateway; `lamplighter status --gateways` lists them"),
+        Ok(None) => {
+            error(StatusCode::NOT_FOUND, "there is no such gateway; `lamplighter status --gateways` lists them")
+        }
         Err(_) => error(StatusCode::SERVICE_UNAVAILABLE, "the site is stopping"),
     }
 }

@@ -102,11 +102,8 @@ pub async fn run(config: SiteConfig, mut stop: watch::Receiver<bool>) -> Result<
         // an error means that nobody can say stop any more
         let _ = stopping.wait_for(|stop| *stop).await;
     }));
-    let endpoints =
-        Endpoints { pid: std::process::id(), devices: format!("http://{bound}"), control: socket.clone() };
-    endpoints
-        .write(&config.state)
-        .map_err(|error| RunError::Endpoints(config.state.display().to_string(), error))?;
+    let endpoints = Endpoints { pid: std::process::id(), devices: format!("http://{bound}"), control: socket.clone() };
+    endpoints.write(&config.state).map_err(|error| RunError::Endpoints(config.state.display().to_string(), error))?;
     info!(site = config.site, devices = %endpoints.devices, "running");
     warn!("devices are served over plain HTTP (devices.insecure), on this machine only");
 
@@ -119,12 +116,7 @@ pub async fn run(config: SiteConfig, mut stop: watch::Receiver<bool>) -> Result<
 }
 
 /// What the device server needs.
-fn context(
-    config: &SiteConfig,
-    clock: &Rc<Clock>,
-    keeper: &Rc<Keeper>,
-    events: mpsc::Sender<Envelope>,
-) -> Rc<Context> {
+fn context(config: &SiteConfig, clock: &Rc<Clock>, keeper: &Rc<Keeper>, events: mpsc::Sender<Envelope>) -> Rc<Context> {
     let devices = &config.devices;
     let pacing = Pacing { told: devices.poll_interval, offline_after: devices.offline_after };
     let settings = ddi::Settings {

@@ -5,5 +5,7 @@ mod status;
 mod why;
 
 pub use gateways::{GatewayLine, GatewayList, MemberLine, gateways};
-pub use status::{ArtifactLine, Counters, RefusalLine, RolloutLine, Status, StepCounts, SummaryLine, WaveLine, status};
+pub use status::{
+    ArtifactLine, Counters, GatewayCount, RefusalLine, RolloutLine, Status, StepCounts, SummaryLine, WaveLine, status,
+};
 pub use why::{JournalLine, MemberWhy, Why, why};

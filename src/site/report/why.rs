@@ -99,7 +99,10 @@ pub fn why(
         hold: gateway.spec.hold,
         client: format!("{:?}", gateway.client),
         attributes: gateway.attributes.clone(),
-        rollouts: rollouts.into_iter().map(|(rollout, member)| member_why(rollout, member, now, progress.as_ref())).collect(),
+        rollouts: rollouts
+            .into_iter()
+            .map(|(rollout, member)| member_why(rollout, member, now, progress.as_ref()))
+            .collect(),
         journal: journal.iter().filter(|row| row.gateway.as_deref() == Some(id.as_str())).map(journal_line).collect(),
     })
 }
@@ -152,9 +155,5 @@ fn words(duration: Duration) -> String {
 /// A row of the journal, for people.
 pub(crate) fn journal_line(row: &JournalEntry) -> JournalLine {
     let wall = row.wall.and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
-    JournalLine {
-        time: wall.map(|at| format!("{at:.0}")),
-        what: format!("{:?}", row.what),
-        detail: row.detail.clone(),
-    }
+    JournalLine { time: wall.map(|at| format!("{at:.0}")), what: format!("{:?}", row.what), detail: row.detail.clone() }
 }
