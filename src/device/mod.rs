@@ -5,6 +5,10 @@
 mod board;
 pub mod ddi;
 pub mod presence;
+pub mod server;
+mod sink;
 
 pub use board::{Artifact, Ask, Board, Entry, Offer};
 pub use presence::{Pacing, Presence, Progress};
+pub use server::{Caps, Context, Counts, Opened, Stats, serve};
+pub use sink::{Envelope, Sink};

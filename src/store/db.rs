@@ -55,9 +55,11 @@ impl Db {
 
     /// Opens the store on a backend and reads it. Nothing is written before everything was understood.
     ///
-    /// Every page is verified, after a clean end too: a bit that rotted while the site was off is found here or never. So
-    /// redb's quick-repair, which saves the walk after an unclean end, would save nothing. Measured with 500 gateways, 500
-    /// members and 10,000 rows (TODO).
+    /// Every page is verified, after a clean end too: redb may panic on a page that rotted while the site was off, or take it
+    /// at its word. Measured (500 gateways, 500 members, 10,000 rows: 2.2 MB; release build, ext4, median of 9): 9 ms to open
+    /// after a crash, 8 ms after a clean end. With redb's quick-repair and no check it is 6 and 5 ms, and every commit writes
+    /// 13 kB more (54 instead of 41 for one member and one row) and syncs twice: the budget is 200 ms, so it is not used.
+    /// Two-phase commits are not used either: on a disk that lies about syncs they turn one lost commit into a lost store.
     pub fn open_on(backend: impl StorageBackend, written: &Written) -> Result<(Self, Recalled), OpenError> {
         Self::open(Watched::new(Box::new(backend), written.clone()), written)
     }

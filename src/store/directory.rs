@@ -21,7 +21,7 @@ use super::db::{Db, LostStore, Recalled};
 use super::encoding::LostNote;
 use super::error::OpenError;
 use super::marker::Marker;
-use super::watched::{Watched, Written};
+use super::watched::{DiskFailure, Watched, Written};
 
 const STORE: &str = "store.redb";
 const NEW: &str = "store.redb.new";
@@ -79,16 +79,20 @@ impl Directory {
     }
 
     fn open_file(&self) -> Result<(Db, Recalled), OpenError> {
-        self.marker.begin();
-        let backend = self.backend(STORE, OpenOptions::new().read(true).write(true));
-        let opened =
-            backend.and_then(|backend| self.marker.guard(backend.failure(), || Db::open(backend, &self.written)));
-        self.marker.clear();
-        let (db, mut recalled) = opened?;
+        let backend = self.backend(STORE, OpenOptions::new().read(true).write(true))?;
+        let (db, mut recalled) = self.marked(backend.failure(), || Db::open(backend, &self.written))?;
         if let Some(LostStore { set_aside, .. }) = &mut recalled.lost {
             *set_aside = self.path.join(&set_aside);
         }
         Ok((db, recalled))
+    }
+
+    /// Does what may kill the process, and leaves the marker if it does.
+    fn marked<T>(&self, failure: DiskFailure, opening: impl FnOnce() -> T) -> T {
+        self.marker.begin();
+        let opened = self.marker.guard(failure, opening);
+        self.marker.clear();
+        opened
     }
 
     /// Makes a complete store under the name of one that is being made.
@@ -156,5 +160,55 @@ impl Directory {
         let _ = fadvise(&file, 0, None, Advice::DontNeed);
         let backend = FileBackend::new(file).map_err(|error| failed(io::Error::other(error)))?;
         Ok(Watched::new(Box::new(backend), self.written.clone()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Command, ExitStatus};
+    use std::{env, panic};
+
+    use super::*;
+    use crate::store::record::{Batch, SavedTime};
+
+    const STATE: &str = "LAMPLIGHTER_TEST_STATE";
+
+    /// Runs in a process of its own, which aborts on a panic as a release build does.
+    #[test]
+    #[ignore = "started by the test below"]
+    fn child_that_panics_while_opening() {
+        let Some(state) = env::var_os(STATE) else { return };
+        panic::set_hook(Box::new(|_| std::process::abort()));
+        let directory = Directory::lock(Path::new(&state)).unwrap();
+        directory.marked(DiskFailure::default(), || panic!("index out of bounds: page 7\nin the middle"));
+    }
+
+    fn start_child(state: &Path) -> ExitStatus {
+        let name = "store::directory::tests::child_that_panics_while_opening";
+        let mut child = Command::new(env::current_exe().unwrap());
+        child.args(["--exact", name, "--ignored"]).env(STATE, state).output().unwrap().status
+    }
+
+    #[test]
+    fn a_process_that_aborts_in_a_panic_while_opening_sets_the_file_aside_at_the_next_start() {
+        let state = tempfile::tempdir().unwrap();
+        let store = state.path().join(STORE);
+        let (mut db, _) = Directory::lock(state.path()).unwrap().open().unwrap();
+        let time = SavedTime { boot_ms: 77, ..SavedTime::default() };
+        db.commit(&Batch { time, ..Batch::default() }).unwrap();
+        db.close().unwrap();
+        let bytes = fs::read(&store).unwrap();
+
+        assert_eq!(std::os::unix::process::ExitStatusExt::signal(&start_child(state.path())), Some(6), "it aborts");
+        assert_eq!(fs::read(&store).unwrap(), bytes, "and leaves the file alone");
+
+        let directory = Directory::lock(state.path()).unwrap();
+        let (_, recalled) = directory.open().unwrap();
+        let lost = recalled.lost.unwrap();
+        assert_eq!(fs::read(&lost.set_aside).unwrap(), bytes, "every byte is kept");
+        assert!(lost.why.starts_with("opening it panicked"), "{}", lost.why);
+        assert!(lost.why.contains("page 7 in the middle"), "{}", lost.why);
+        assert_eq!(recalled.snapshot, crate::store::Snapshot::default());
+        assert_eq!(directory.marker.verdict(), None);
     }
 }

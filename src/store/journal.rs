@@ -8,7 +8,8 @@ use crate::model::JournalEntry;
 
 /// The most rows that are kept.
 pub const JOURNAL_ROWS: u64 = 10_000;
-/// So many more go when the oldest go: every trim rewrites the pages at the journal's old end.
+/// So many more go when the oldest go: a trim rewrites the pages at the journal's old end. Trimming with every commit was
+/// measured at 8 kB more for each.
 const SLACK: u64 = 100;
 
 /// A row with its number: numbers only grow and are never used twice.

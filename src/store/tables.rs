@@ -147,9 +147,9 @@ pub(super) fn write(transaction: &WriteTransaction, batch: &Batch, had_note: boo
     Ok(())
 }
 
-fn put<'k, K: Key, R: Record>(
+fn put<K: Key, R: Record>(
     table: &mut Table<'_, K, Bytes>,
-    key: K::SelfType<'k>,
+    key: K::SelfType<'_>,
     to: Option<&R>,
 ) -> Result<(), redb::Error> {
     match to {

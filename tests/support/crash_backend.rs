@@ -119,7 +119,7 @@ impl CrashDisk {
     pub fn cut_power(&self, seed: u64, torn: bool) {
         self.state(|state| {
             let unsynced = std::mem::take(&mut state.unsynced);
-            state.durable = subset(&state.durable, &unsynced, seed, torn);
+            state.durable = subset(std::mem::take(&mut state.durable), &unsynced, seed, torn);
             state.live.clone_from(&state.durable);
             state.plan = None;
             state.dead = false;
@@ -165,14 +165,13 @@ fn apply(image: &mut Vec<u8>, op: &Op) {
     }
 }
 
-fn subset(durable: &[u8], unsynced: &[Op], seed: u64, torn: bool) -> Vec<u8> {
+fn subset(mut image: Vec<u8>, unsynced: &[Op], seed: u64, torn: bool) -> Vec<u8> {
     let mut random = fastrand::Rng::with_seed(seed);
     let mut keep = || match seed {
         0 => false,
         1 => true,
         _ => random.bool(),
     };
-    let mut image = durable.to_vec();
     for op in unsynced {
         match op {
             Op::Write(at, data) if torn => {
@@ -255,31 +254,26 @@ impl StorageBackend for Plug {
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
-        self.disk.state(|state| match self.step(state, false)? {
-            Outcome::Half => Err(io::ErrorKind::StorageFull.into()),
-            _ => {
-                let op = Op::SetLen(position(len));
-                apply(&mut state.live, &op);
-                state.unsynced.push(op);
-                Ok(())
+        self.disk.state(|state| {
+            if matches!(self.step(state, false)?, Outcome::Half) {
+                return Err(io::ErrorKind::StorageFull.into());
             }
+            let op = Op::SetLen(position(len));
+            apply(&mut state.live, &op);
+            state.unsynced.push(op);
+            Ok(())
         })
     }
 
     fn sync_data(&self) -> io::Result<()> {
-        self.disk.state(|state| match self.step(state, true)? {
-            Outcome::FailsToSync => {
-                let unsynced = std::mem::take(&mut state.unsynced);
-                state.durable = subset(&state.durable, &unsynced, state.steps + 2, false);
-                Err(eio())
-            }
-            _ => {
-                // not the live image: what an earlier sync failed to save counts as saved, and is not tried again
-                for op in std::mem::take(&mut state.unsynced) {
-                    apply(&mut state.durable, &op);
-                }
-                Ok(())
-            }
+        self.disk.state(|state| {
+            let outcome = self.step(state, true)?;
+            let unsynced = std::mem::take(&mut state.unsynced);
+            let fails = matches!(outcome, Outcome::FailsToSync);
+            // not the live image: what an earlier sync failed to save counts as saved, and is not tried again
+            let seed = if fails { state.steps + 2 } else { 1 };
+            state.durable = subset(std::mem::take(&mut state.durable), &unsynced, seed, false);
+            if fails { Err(eio()) } else { Ok(()) }
         })
     }
 

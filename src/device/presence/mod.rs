@@ -181,9 +181,6 @@ impl Presence {
     }
 
     fn track(&mut self, id: &ControllerId) -> &mut Track {
-        if !self.tracks.contains_key(id) {
-            self.tracks.insert(id.clone(), Track::new(self.pacing));
-        }
         self.tracks.entry(id.clone()).or_insert_with(|| Track::new(self.pacing))
     }
 

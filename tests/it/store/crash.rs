@@ -2,7 +2,7 @@
 
 use lamplighter::store::{Batch, Db, Written};
 
-use super::sample::{Contents, batches, empty_store, history};
+use super::sample::{Contents, batches, commit_all, empty_store, history};
 use crate::crash_backend::{CrashDisk, Fault};
 
 /// Opens and commits until something fails; how many commits were answered.
@@ -76,7 +76,7 @@ fn a_killed_process_loses_nothing_and_an_idle_end_is_clean() {
     let batches = batches(3, 10);
     let disk = empty_store();
     let (mut db, _) = Db::open_on(disk.backend(), &Written::default()).unwrap();
-    batches.iter().for_each(|batch| db.commit(batch).unwrap());
+    commit_all(&mut db, &batches);
     disk.kill();
     drop(db);
     let expected = history(&batches).pop().unwrap();

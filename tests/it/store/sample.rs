@@ -75,8 +75,15 @@ pub fn empty_store() -> CrashDisk {
 /// Commits batches to the store on a disk.
 pub fn fill(disk: &CrashDisk, batches: &[Batch]) {
     let (mut db, _) = Db::open_on(disk.backend(), &Written::default()).unwrap();
-    batches.iter().for_each(|batch| db.commit(batch).unwrap());
+    commit_all(&mut db, batches);
     db.close().unwrap();
+}
+
+/// Commits batches that must not fail.
+pub fn commit_all(db: &mut Db, batches: &[Batch]) {
+    for batch in batches {
+        db.commit(batch).unwrap();
+    }
 }
 
 /// Batches as a small site makes them.
