@@ -2,16 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use lamplighter::model::Digest;
+use lamplighter::device::ddi::Download;
+
+use crate::link::Ask;
 
 /// A transfer under way.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Body {
     /// Whose, as an index of the world.
     pub device: usize,
-    pub digest: Digest,
-    pub from: u64,
-    pub size: u64,
+    pub download: Download,
+    /// The request for it.
+    pub ask: Ask,
     /// Bytes per second.
     pub speed: u64,
     /// When it began, in milliseconds.
@@ -21,16 +23,20 @@ pub struct Body {
 }
 
 impl Body {
+    pub fn size(&self) -> u64 {
+        self.download.artifact.size
+    }
+
     /// When its last byte is about to leave, or the connection breaks.
     pub fn ends(&self) -> u64 {
-        let bytes = self.cut.unwrap_or(self.size).saturating_sub(self.from);
+        let bytes = self.cut.unwrap_or(self.size()).saturating_sub(self.download.first);
         self.began + bytes * 1_000 / self.speed.max(1) + 1
     }
 
     /// Bytes that the gateway has at a time, never the last one.
     pub fn have(&self, now: u64) -> u64 {
         let sent = (now - self.began) * self.speed / 1_000;
-        (self.from + sent).min(self.cut.unwrap_or(self.size - 1))
+        (self.download.first + sent).min(self.cut.unwrap_or(self.size() - 1))
     }
 }
 

@@ -1,9 +1,9 @@
 //! A site in virtual time: the synchronous heart, a store, and seeded gateways that judge what they are told to do.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
+mod bodies;
 #[path = "../support/crash_backend.rs"]
 mod crash_backend;
-mod bodies;
 mod device;
 mod disk;
 mod fate;

@@ -170,9 +170,10 @@ impl Oracle {
                 };
                 assert!(proven >= opened.plus(wave.soak), "wave {at} opened without a soak before it");
                 let earlier = usize::from(u16::try_from(at - 1).unwrap());
-                let members = self.committed.members.iter().filter(|((of, _), m)| {
-                    of == id && m.wave.map(usize::from) == Some(earlier) && counts_for_proof(m)
-                });
+                let members =
+                    self.committed.members.iter().filter(|((of, _), m)| {
+                        of == id && m.wave.map(usize::from) == Some(earlier) && counts_for_proof(m)
+                    });
                 let (mut all, mut good) = (0, 0);
                 for ((_, gateway), _) in members {
                     all += 1;

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use lamplighter::device::ddi::Pending;
 use lamplighter::device::{Board, Pacing, Presence};
 
 use lamplighter::model::{ActionId, Event, Now, SiteTime, Verdict};
@@ -9,7 +10,7 @@ use lamplighter::site::{Core, Outlook};
 use lamplighter::store::{Batch, SavedTime, Snapshot};
 
 use crate::fleet::{OFFLINE_AFTER, POLL, settings};
-use crate::link::Pending;
+use crate::link::Ask;
 
 /// At most so many events in a step, as in the real loop.
 const MOST_EVENTS: usize = 64;
@@ -19,9 +20,9 @@ const MOST_EVENTS: usize = 64;
 pub enum Waiter {
     Nobody,
     /// A gateway with an open request.
-    Request(usize, Pending),
+    Request(usize, Ask, Pending),
     /// A gateway that asked for bytes.
-    FirstByte(usize, u64),
+    FirstByte(u64),
     /// A transfer that holds back its last byte.
     LastByte(u64),
 }

@@ -1,6 +1,6 @@
 //! Gateways act: requests, timers, bytes.
 
-use lamplighter::model::Event;
+use lamplighter::model::Verdict;
 
 use super::{Happening, World};
 use crate::bodies::Body;
@@ -39,15 +39,12 @@ impl World {
                 }
                 self.answer(device, reply);
             }
-            Answer::Ask(event, pending) => site.tell(event, Waiter::Request(device, pending)),
-            Answer::Send(event) => {
-                let Ask::Bytes(order, from) = ask else { panic!("bytes for {ask:?}") };
-                let speed = asker.speed;
-                let cut = (asker.cuts > 0).then(|| self.random.u64(*from..order.size));
-                let (digest, size) = (order.digest, order.size);
-                let body = Body { device, digest, from: *from, size, speed, began: self.now, cut };
-                let number = self.bodies.begin(body);
-                site.tell(event, Waiter::FirstByte(device, number));
+            Answer::Ask(event, pending) => site.tell(event, Waiter::Request(device, ask.clone(), pending)),
+            Answer::Send(download) => {
+                let cut = (asker.cuts > 0).then(|| self.random.u64(download.first..download.artifact.size));
+                let (event, speed, ask) = (download.requested(), asker.speed, ask.clone());
+                let body = Body { device, download, ask, speed, began: self.now, cut };
+                site.tell(event, Waiter::FirstByte(self.bodies.begin(body)));
             }
         }
     }
@@ -58,9 +55,14 @@ impl World {
         self.later(latency, Happening::Reply(device, self.turns[device], reply));
     }
 
-    /// The heart agreed to bytes.
-    pub(super) fn first_byte(&mut self, device: usize, number: u64, reply: Reply) {
+    /// The heart agreed to bytes, or did not.
+    pub(super) fn first_byte(&mut self, number: u64, verdict: Option<Verdict>) {
+        let (Some(body), Some(site)) = (self.bodies.under_way.get(&number), &mut self.site) else { return };
+        let device = body.device;
+        let reply = link::first_byte(&body.ask, &body.download, &mut site.presence, verdict);
         if reply != Reply::Body {
+            // it asked for permission to begin, so its end is told too
+            site.tell(body.download.ended(), Waiter::Nobody);
             self.bodies.under_way.remove(&number);
             return self.answer(device, reply);
         }
@@ -89,21 +91,20 @@ impl World {
 
     /// The last byte may leave once the heart knows; a connection that breaks asks nobody.
     pub(super) fn bytes_end(&mut self, number: u64) {
-        let Some(body) = self.bodies.under_way.get(&number).cloned() else { return };
+        let Some(body) = self.bodies.under_way.get(&number) else { return };
         if body.cut.is_some() {
-            return self.body_over(number, body.have(self.now));
+            let have = body.have(self.now);
+            return self.body_over(number, have);
         }
-        let id = self.devices[body.device].id.clone();
         let Some(site) = &mut self.site else { return };
-        site.tell(Event::Served(id, body.digest), Waiter::LastByte(number));
+        site.tell(body.download.served(), Waiter::LastByte(number));
     }
 
     /// No more bytes of a transfer; the gateway has so many.
     pub(super) fn body_over(&mut self, number: u64, have: u64) {
         let Some(body) = self.bodies.under_way.remove(&number) else { return };
-        let id = self.devices[body.device].id.clone();
         if let Some(site) = &mut self.site {
-            site.tell(Event::BodyEnded(id), Waiter::Nobody);
+            site.tell(body.download.ended(), Waiter::Nobody);
         }
         self.note(body.device, || format!("has {have} bytes"));
         let act = self.devices[body.device].received(have);

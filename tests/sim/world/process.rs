@@ -5,7 +5,7 @@ use lamplighter::model::{ArtifactFact, Event, Verdict};
 use super::{Happening, World};
 use crate::disk::Ending;
 use crate::fleet;
-use crate::link::Reply;
+use crate::link::{self, Reply};
 use crate::site::{InFlight, Site, Waiter};
 
 impl World {
@@ -93,25 +93,15 @@ impl World {
         let Some(site) = &mut self.site else { return };
         match waiter {
             Waiter::Nobody => {}
-            Waiter::Request(device, pending) => {
-                let reply = pending.reply(&mut site.presence, verdict);
+            Waiter::Request(device, ask, pending) => {
+                let reply = link::reply(&ask, pending, &mut site.presence, verdict);
                 self.answer(device, reply);
             }
-            Waiter::FirstByte(device, body) => {
-                let reply = match verdict {
-                    Some(Verdict::Deploy) => Reply::Body,
-                    Some(_) => Reply::Gone,
-                    None => Reply::Busy,
-                };
-                if reply != Reply::Body {
-                    site.presence.excuse(&self.devices[device].id);
-                }
-                self.first_byte(device, body, reply);
-            }
+            Waiter::FirstByte(body) => self.first_byte(body, verdict),
             Waiter::LastByte(number) => {
                 let Some(body) = self.bodies.under_way.get(&number) else { return };
                 let whole = verdict == Some(Verdict::Deploy);
-                let have = if whole { body.size } else { body.have(self.now) };
+                let have = if whole { body.size() } else { body.have(self.now) };
                 self.body_over(number, have);
             }
         }
