@@ -10,7 +10,9 @@ mod fate;
 mod fleet;
 mod link;
 mod oracle;
+mod scene;
 mod site;
 mod world;
 
 mod calm;
+mod crash_at_every_commit;

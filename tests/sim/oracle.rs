@@ -8,6 +8,8 @@ use lamplighter::store::{Batch, MemberRecord, RolloutRecord, Snapshot, StepRecor
 use crate::disk;
 use crate::site::InFlight;
 
+type Rollouts = BTreeMap<RolloutId, RolloutRecord>;
+
 #[derive(Debug)]
 pub struct Oracle {
     /// What is committed, by our own account.
@@ -61,12 +63,16 @@ impl Oracle {
     /// A commit was answered.
     pub fn done(&mut self, step: &InFlight) {
         self.uncertain = None;
-        let before = std::mem::take(&mut self.committed);
-        self.committed = before.clone();
-        disk::apply(&mut self.committed, &step.batch);
-        self.look_at_members(&step.batch);
-        self.look_at_caps();
-        self.look_at_waves(&before);
+        let before = self.committed.rollouts.clone();
+        // an empty batch is not committed, nor is its time
+        if !step.batch.is_empty() {
+            disk::apply(&mut self.committed, &step.batch);
+            self.look_at_members(&step.batch);
+        }
+        if !step.batch.members.is_empty() || !step.batch.rollouts.is_empty() {
+            self.look_at_caps();
+            self.look_at_waves(&before);
+        }
         for (event, verdict) in step.events.iter().zip(&step.verdicts) {
             match event {
                 Event::Listed(list) => self.declared(list.intents.iter()),
@@ -89,14 +95,14 @@ impl Oracle {
     }
 
     /// A gateway is given an order: was it allowed to have it?
-    fn granted(&mut self, before: &Snapshot, id: &ControllerId, action: ActionId) {
+    fn granted(&mut self, before: &Rollouts, id: &ControllerId, action: ActionId) {
         let who = format!("{id}, action {action}");
         let first = self.granted.insert((id.clone(), action));
         let (rollout_id, member) = self.offer(id).unwrap_or_else(|| panic!("{who}: no durable offer"));
         let order = member.action.as_ref().unwrap();
         assert!(order.id == action && order.ever_fetched, "{who}: another order is durable: {order:?}");
         let rollout = &self.committed.rollouts[&rollout_id];
-        let was_stopped = before.rollouts.get(&rollout_id).is_some_and(|rollout| rollout.tripped.is_some());
+        let was_stopped = before.get(&rollout_id).is_some_and(|rollout| rollout.tripped.is_some());
         if first {
             assert!(!self.held.contains(id), "{who}: given while held");
             assert!(!self.paused.contains(&rollout.identity.0), "{who}: given while paused");
@@ -153,11 +159,11 @@ impl Oracle {
     }
 
     /// A wave opens only when half of those before it run the new version, whatever the engine believes.
-    fn look_at_waves(&self, before: &Snapshot) {
+    fn look_at_waves(&self, before: &Rollouts) {
         for (id, rollout) in &self.committed.rollouts {
             let Some(frozen) = &rollout.frozen else { continue };
             let was_open = |at: usize| {
-                let frozen = before.rollouts.get(id).and_then(|rollout| rollout.frozen.as_ref());
+                let frozen = before.get(id).and_then(|rollout| rollout.frozen.as_ref());
                 frozen.is_some_and(|frozen| frozen.waves[at].opened_at.is_some())
             };
             for at in 1..frozen.waves.len() {

@@ -3,10 +3,10 @@
 mod devices;
 mod process;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use lamplighter::engine::Step;
-use lamplighter::model::{ControllerId, Listing, SiteTime, WaitingReason};
+use lamplighter::model::{ControllerId, Listing, WaitingReason};
 
 use crate::bodies::Bodies;
 use crate::device::Device;
@@ -155,7 +155,7 @@ impl World {
                 self.act(device, act);
             }
             Happening::Reply(device, turn, reply) if self.turns[device] == turn => {
-                if reply != (Reply::Base { order: None, asks: false }) {
+                if !matches!(reply, Reply::Base { order: None, .. } | Reply::Heard) {
                     self.note(device, || format!("reads {reply:?}"));
                 }
                 let act = self.devices[device].reply(reply);
@@ -222,12 +222,6 @@ impl World {
         }
     }
 
-    fn arrived(&mut self) {
-        let arrived: BTreeSet<_> =
-            self.devices.iter().filter(|device| device.runs != fleet::OLD).map(|device| device.id.clone()).collect();
-        self.oracle.arrived = arrived;
-    }
-
     fn note(&mut self, device: usize, what: impl FnOnce() -> String) {
         let line = format!("{:>9} {} {}", self.now, self.devices[device].id, what());
         self.trail.push(line);
@@ -246,10 +240,6 @@ impl World {
         let due = lamplighter::engine::next_due(site.core.state());
         let unfinished = self.ends().into_iter().filter(|(_, step)| !step.is_terminal());
         format!("due {due:?}, site time {:?}, unfinished: {:?}", site.time(self.now), unfinished.collect::<Vec<_>>())
-    }
-
-    pub fn site_time(&self) -> SiteTime {
-        self.site.as_ref().map(|site| site.time(self.now)).unwrap_or_default()
     }
 }
 

@@ -5,6 +5,7 @@ use lamplighter::model::Verdict;
 use super::{Happening, World};
 use crate::bodies::Body;
 use crate::device::Act;
+use crate::fleet;
 use crate::link::{self, Answer, Ask, Reply};
 use crate::site::Waiter;
 
@@ -14,6 +15,10 @@ const LIFE: u64 = 30_000;
 impl World {
     pub(super) fn act(&mut self, device: usize, act: Act) {
         self.turns[device] += 1;
+        let acting = &self.devices[device];
+        if acting.runs != fleet::OLD && !self.oracle.arrived.contains(&acting.id) {
+            self.oracle.arrived.insert(acting.id.clone());
+        }
         match act {
             Act::Nothing => {}
             Act::Wait(wait) => self.later(wait, Happening::Wake(device, self.turns[device])),
@@ -22,7 +27,7 @@ impl World {
     }
 
     fn ask(&mut self, device: usize, ask: &Ask) {
-        if *ask != Ask::Poll {
+        if !matches!(ask, Ask::Poll | Ask::Attributes(_)) {
             self.note(device, || format!("asks {ask:?}"));
         }
         let Some(site) = &mut self.site else { return self.answer(device, Reply::Unreachable) };

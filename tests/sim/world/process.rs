@@ -71,7 +71,6 @@ impl World {
     }
 
     fn publish(&mut self) {
-        self.arrived();
         let Some(site) = &mut self.site else { return };
         let step: &InFlight = site.in_flight.as_ref().expect("a step to publish");
         self.oracle.done(step);
