@@ -8,6 +8,9 @@ pub struct Caps {
     /// Sockets open at once. An idle one costs about 17 kB (hyper's 8 KiB read buffer, its state, our task); 500
     /// gateways that poll once a minute need one or two.
     pub connections: usize,
+    /// No connection is closed for a newcomer before it had this long for its next request: when all gateways come at
+    /// once, they would cut each other off. Room for 480 newcomers a second remains.
+    pub grace: Duration,
     /// Artifact bodies at once, so that polls and feedback always find a connection. Each may hold two
     /// [`Caps::chunk`]s: 2 MiB for all.
     pub bodies: usize,
@@ -42,6 +45,7 @@ impl Default for Caps {
     fn default() -> Self {
         Self {
             connections: 48,
+            grace: Duration::from_millis(100),
             bodies: 32,
             waiting: 8,
             chunk: 32 * 1024,
