@@ -57,7 +57,7 @@ fn a_header_of_10_mb_is_431() {
 fn a_thousand_headers_and_a_path_of_a_megabyte_are_refused() {
     run(async {
         let site = site().await;
-        let many: String = (0..1000).map(|n| format!("X{n}: y\r\n")).collect();
+        let many = "X: y\r\n".repeat(1000);
         for head in
             [format!("{POLL} HTTP/1.1\r\n{many}\r\n"), format!("GET /{} HTTP/1.1\r\n\r\n", "x".repeat(1_000_000))]
         {

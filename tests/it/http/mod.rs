@@ -7,6 +7,7 @@ mod hawkbit;
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
+use std::fmt::Write as _;
 use std::fs::File;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -82,9 +83,9 @@ impl Site {
         let ready = Rc::new(Cell::new(true));
         let open = {
             let (ready, file) = (Rc::clone(&ready), file.clone());
-            move |wanted: &Digest| match ready.get() {
-                true if *wanted == digest => Opened::Ready(File::open(&file).unwrap()),
-                _ => Opened::NotReady,
+            move |wanted: &Digest| {
+                let there = ready.get() && *wanted == digest;
+                if there { Opened::Ready(File::open(&file).unwrap()) } else { Opened::NotReady }
             }
         };
         let begin = std::time::Instant::now();
@@ -101,7 +102,7 @@ impl Site {
         let at = listener.local_addr().unwrap();
         let (stop, stopped) = oneshot::channel::<()>();
         let served = spawn_local(serve(listener, Rc::clone(&context), async move { _ = stopped.await }));
-        let site = Self {
+        let started = Self {
             at,
             context,
             events: Rc::default(),
@@ -115,8 +116,8 @@ impl Site {
             served: RefCell::new(Some(served)),
             _dir: dir,
         };
-        spawn_local(site.heart(receiver, board));
-        site
+        spawn_local(started.heart(receiver, board));
+        started
     }
 
     /// A heart that gives every order it is asked for, unless its script says otherwise.
@@ -240,7 +241,7 @@ fn board(digest: Digest, bytes: &[u8]) -> Board {
 }
 
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    bytes.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
 }
 
 fn sample(size: usize) -> Vec<u8> {
@@ -273,9 +274,9 @@ impl Device {
             request.push_str("Authorization: TargetToken s3cret\r\n");
         }
         if !body.is_empty() && !more.contains("Transfer-Encoding") {
-            request.push_str(&format!("Content-Length: {}\r\n", body.len()));
+            _ = write!(request, "Content-Length: {}\r\n", body.len());
         }
-        more.lines().for_each(|line| request.push_str(&format!("{line}\r\n")));
+        more.lines().for_each(|line| _ = write!(request, "{line}\r\n"));
         request.push_str("\r\n");
         self.raw(request.as_bytes()).await;
         self.raw(body).await;
