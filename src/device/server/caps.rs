@@ -5,8 +5,8 @@ use std::time::Duration;
 /// The limits of a device server; the defaults are the ones in force, tests shorten them.
 #[derive(Debug, Clone, Copy)]
 pub struct Caps {
-    /// Sockets open at once. An idle one costs about 17 kB (hyper's 8 KiB read buffer, its state, our task); 500
-    /// gateways that poll once a minute need one or two.
+    /// Sockets open at once. One that polled and stays open costs about 12 kB (measured with 500: hyper's 8 KiB read
+    /// buffer, its state, our task), so 0.6 MB for all; 500 gateways that poll once a minute need one or two.
     pub connections: usize,
     /// No connection is closed for a newcomer before it had this long for its next request: when all gateways come at
     /// once, they would cut each other off. Room for 480 newcomers a second remains.
@@ -16,7 +16,7 @@ pub struct Caps {
     pub bodies: usize,
     /// Artifact requests that may wait for a body to end; more are told to try again.
     pub waiting: usize,
-    /// Bytes read from an artifact at a time. Larger ones gain no speed on loopback.
+    /// Bytes read from an artifact at a time: 24 devices together read 800 MB/s over loopback in a test build.
     pub chunk: usize,
     /// From a header's first byte to its last.
     pub header: Duration,

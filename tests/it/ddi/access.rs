@@ -105,7 +105,9 @@ fn a_refusal_comes_before_the_body_is_read() {
     let admit = |request: &Request| {
         let Request { method, path, headers, .. } = request;
         let head = Head { method, path, headers, local: "127.0.0.1:9" };
-        ddi::admit(&world.board, &world.settings, &head).map_err(|response| response.status.as_u16())
+        ddi::admit(&world.board, &world.settings, &head)
+            .map(|admitted| admitted.most)
+            .map_err(|response| response.status.as_u16())
     };
     assert_eq!(admit(&attributes("")), Ok(ddi::LARGEST_BODY));
     assert_eq!(admit(&poll()), Ok(0));

@@ -181,11 +181,11 @@ fn a_header_that_dribbles_in_is_cut() {
 }
 
 #[test]
-fn a_body_that_dribbles_in_is_408() {
+fn b_0_1_a_body_that_dribbles_in_is_429() {
     run(async {
         let site = Site::start(10, Caps { body: Duration::from_millis(50), ..Caps::default() }).await;
         let head = "PUT /DEFAULT/controller/v1/gw-1/configData\nTransfer-Encoding: chunked";
-        assert_eq!(site.ask(head, b"1\r\n{\r\n").await.status, 408);
+        assert_eq!(site.ask(head, b"1\r\n{\r\n").await.status, 429);
         site.polls_well().await;
     });
 }
