@@ -83,13 +83,14 @@ pub fn phase(state: &State, rollout: &Rollout, now: SiteTime) -> Phase {
     if state.site.lost {
         return Phase::Stalled("StoreLost", WaitingReason::StoreLost.remedy().into());
     }
+    // whatever latecomers do: once ready, always ready
+    if rollout.ready_at.is_some() {
+        return Phase::Ready;
+    }
     if let Some(tripped) = &rollout.tripped {
         let place = tripped.wave.map_or("altogether".into(), |at| format!("in wave {}", at + 1));
         let text = format!("{} failed {place}, the limit is {}", tripped.failures, tripped.limit);
         return Phase::Stalled("FailureLimit", text);
-    }
-    if rollout.ready_at.is_some() {
-        return Phase::Ready;
     }
     let artifact = state.artifacts.get(&rollout.spec.artifact.key.digest);
     if let Some(why) = artifact.and_then(|artifact| artifact.failed.as_ref()) {

@@ -1,0 +1,11 @@
+//! The engine's rules, one test each, named after the rule. What happens to a site is said through the heart's one step.
+
+mod attempts;
+mod brakes;
+mod confirming;
+mod feedback;
+mod listing;
+mod lost;
+mod offline;
+mod site;
+mod waves;
