@@ -83,7 +83,7 @@ pub fn phase(state: &State, rollout: &Rollout, now: SiteTime) -> Phase {
     if state.site.lost {
         return Phase::Stalled("StoreLost", WaitingReason::StoreLost.remedy().into());
     }
-    // whatever latecomers do: once ready, always ready
+    // once ready it stays so, whatever becomes of latecomers
     if rollout.ready_at.is_some() {
         return Phase::Ready;
     }
