@@ -234,6 +234,8 @@ fn fetched(draft: &mut Draft, id: &ControllerId, action: ActionId) -> Verdict {
         member.reported = None;
         if let Some(order) = &mut member.action {
             (order.fetched, order.ever_fetched, order.deadline) = (true, true, Some(deadline));
+            // what cut an earlier download does not excuse this one
+            order.excused = false;
         }
     });
     draft.step(rollout_id, id, Step::Downloading);
