@@ -4,6 +4,9 @@ use super::draft::Draft;
 use super::state::{Action, Step};
 use crate::model::{ControllerId, RolloutId, WaitingReason, What};
 
+/// So many ids of earlier attempts still count, more than a gateway has attempts.
+const MOST_ALIASES: usize = 16;
+
 impl Draft<'_> {
     /// Offers a waiting member its update. An order that was not fully served keeps its id, so that the gateway resumes.
     pub(super) fn offer(&mut self, rollout: RolloutId, id: &ControllerId) {
@@ -33,6 +36,8 @@ impl Draft<'_> {
         if let Some(before) = before.filter(|action| action.ever_fetched) {
             aliases = before.aliases;
             aliases.push(before.id);
+            // attempts that failed through our fault are not counted, so that only this bounds them
+            aliases.drain(..aliases.len().saturating_sub(MOST_ALIASES));
             (ever_fetched, requested) = (true, before.requested);
         }
         Action {
