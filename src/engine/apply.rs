@@ -12,7 +12,7 @@ use crate::model::{
     Order, Presence, RolloutId, Verdict, What,
 };
 
-/// A gateway may report so many bytes of attributes.
+/// A gateway may report so many bytes of attributes; the keys that it once reported are kept up to the same size.
 const MOST_ATTRIBUTE_BYTES: usize = 2_048;
 /// What was served is remembered for so many artifacts per gateway.
 const MOST_SERVED: usize = 4;
@@ -159,8 +159,14 @@ fn report(draft: &mut Draft, id: &ControllerId, report: Attributes) -> Verdict {
     draft.edit_gateway(id, |gateway| {
         gateway.attributes = after;
         gateway.attributes_due = false;
-        gateway.former_keys.extend(former);
         gateway.former_keys.retain(|key| !gateway.attributes.contains_key(key));
+        let mut room = MOST_ATTRIBUTE_BYTES.saturating_sub(gateway.former_keys.iter().map(String::len).sum());
+        for key in former {
+            if let Some(left) = room.checked_sub(key.len()) {
+                room = left;
+                gateway.former_keys.insert(key);
+            }
+        }
     });
     let known = draft.state.gateways.get(id).is_some_and(|gateway| {
         versioned.iter().any(|artifact| draft.state.settings.version_of(gateway, artifact).is_some())
