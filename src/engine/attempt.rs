@@ -118,6 +118,8 @@ impl Draft<'_> {
         }
         self.edit_member(rollout, id, |member| {
             if let Some(action) = &mut member.action {
+                // said only now, so it may reboot only now
+                action.overdue = false;
                 action.confirm_from = confirm_from;
                 action.deadline = Some(deadline);
             }
