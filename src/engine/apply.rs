@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use super::attempt::Then;
+use super::attempt::{self, Then};
 use super::draft::Draft;
 use super::settle::settle;
 use super::state::{Artifact, Served, Step};
 use super::{brake, feedback, listing, wave};
 use crate::model::{
-    ActionId, ArtifactFact, Attributes, AttributesMode, Bytes, Client, ControllerId, Digest, Event, FailedReason,
+    ActionId, ArtifactFact, Attributes, AttributesMode, Bytes, Client, ConfirmBy, ControllerId, Digest, Event, FailedReason,
     Order, Presence, RolloutId, Verdict, What,
 };
 
@@ -203,7 +203,14 @@ fn observe(draft: &mut Draft, id: &ControllerId, before: &std::collections::BTre
                 draft.fail_attempt(rollout_id, id, FailedReason::WrongVersion, message, Then::RetryLater);
             }
             Step::Installing | Step::Confirming if !arrived => {
-                draft.edit_member(rollout_id, id, |member| member.reported = Some(version));
+                let by_version = attempt::proof(draft.state, rollout, gateway) == ConfirmBy::ReportedVersion;
+                draft.edit_member(rollout_id, id, |member| {
+                    member.reported = Some(version);
+                    // under `Auto` a first report makes the version the proof: a poll proves nothing any more
+                    if let Some(order) = member.action.as_mut().filter(|_| by_version) {
+                        order.confirm_from = None;
+                    }
+                });
             }
             Step::Updated if !arrived && changed && soaking => {
                 let message = Some(format!("it fell back to {version}"));
