@@ -61,6 +61,7 @@ impl Draft<'_> {
         let retry_at = (then == Then::RetryLater).then(|| self.now.site.plus(backoff(attempts.max(1))));
         self.edit_member(rollout, id, |member| {
             member.attempts = attempts;
+            member.not_fetched = 0;
             member.message = message;
             member.retry_at = None;
         });

@@ -78,6 +78,6 @@ impl Rollout {
 impl Member {
     /// Why it waits for `retry_at`.
     fn pause_reason(&self) -> WaitingReason {
-        if self.not_fetched > 0 && self.attempts == 0 { WaitingReason::NotFetched } else { WaitingReason::Backoff }
+        if self.not_fetched > 0 { WaitingReason::NotFetched } else { WaitingReason::Backoff }
     }
 }
