@@ -74,6 +74,17 @@ impl Draft<'_> {
         self.note_member(What::Withdrawn, rollout, id, reason.to_string());
     }
 
+    /// Hides a half-served order. It keeps its id, and whatever the gateway says of it still counts.
+    pub(super) fn park(&mut self, rollout: RolloutId, id: &ControllerId, reason: WaitingReason) {
+        self.edit_member(rollout, id, |member| {
+            if let Some(action) = &mut member.action {
+                (action.fetched, action.hidden, action.deadline) = (false, true, None);
+            }
+        });
+        self.step(rollout, id, Step::Waiting(reason));
+        self.note_member(What::Withdrawn, rollout, id, reason.to_string());
+    }
+
     /// Closes a member's order: the link goes, and the gateway is free for another.
     pub(super) fn close(&mut self, rollout: RolloutId, id: &ControllerId) {
         self.edit_member(rollout, id, |member| {

@@ -8,8 +8,8 @@ use super::settle::settle;
 use super::state::{Artifact, Served, Step};
 use super::{brake, feedback, listing, wave};
 use crate::model::{
-    ActionId, ArtifactFact, Attributes, AttributesMode, Bytes, Client, ConfirmBy, ControllerId, Digest, Event, FailedReason,
-    Order, Presence, RolloutId, Verdict, What,
+    ActionId, ArtifactFact, Attributes, AttributesMode, Bytes, Client, ConfirmBy, ControllerId, Digest, Event,
+    FailedReason, Order, Presence, RolloutId, Verdict, What,
 };
 
 /// A gateway may report so many bytes of attributes; the keys that it once reported are kept up to the same size.

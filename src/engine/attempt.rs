@@ -168,7 +168,7 @@ impl Draft<'_> {
             member.message = None;
             member.reported = None;
             if let Some(action) = &mut member.action {
-                action.overdue = false;
+                (action.overdue, action.hidden) = (false, false);
                 action.confirm_from = None;
                 action.deadline = action.open.then_some(until);
             }

@@ -16,7 +16,8 @@ fn late_and_duplicate_feedback_moves_nothing() {
     let order = site.order("g1");
     site.fail("g1");
     let before = site.core.state().rollouts.clone();
-    for word in [success(), failure(), word(Execution::Proceeding, Finished::None), word(Execution::Rejected, Finished::None)]
+    for word in
+        [success(), failure(), word(Execution::Proceeding, Finished::None), word(Execution::Rejected, Finished::None)]
     {
         assert_eq!(site.says_on("g1", order, word), Verdict::AlreadyClosed);
     }
