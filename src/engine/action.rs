@@ -10,6 +10,12 @@ const MOST_ALIASES: usize = 16;
 impl Draft<'_> {
     /// Offers a waiting member its update. An order that was not fully served keeps its id, so that the gateway resumes.
     pub(super) fn offer(&mut self, rollout: RolloutId, id: &ControllerId) {
+        // of another rollout, and waiting half-way: it goes on later under a new id
+        if let Some(other) =
+            self.state.gateways.get(id).and_then(|gateway| gateway.busy).filter(|busy| *busy != rollout)
+        {
+            self.close(other, id);
+        }
         let Some(member) = self.member(rollout, id) else { return };
         let Some(gateway) = self.state.gateways.get(id) else { return };
         let deadline = Some(self.now.site.plus(self.state.interval(gateway) * 2));
