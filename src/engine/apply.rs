@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::attempt::{self, Then};
 use super::draft::Draft;
 use super::settle::settle;
-use super::state::{Artifact, Served, Step};
+use super::state::{Artifact, Member, Rollout, Served, Step};
 use super::{brake, feedback, listing, wave};
 use crate::model::{
     ActionId, ArtifactFact, Attributes, AttributesMode, Bytes, Client, ConfirmBy, ControllerId, Digest, Event,
@@ -109,7 +109,20 @@ fn soaking(draft: &Draft, id: &ControllerId) -> Vec<RolloutId> {
     let watched = draft.state.rollouts.iter().filter(|(_, rollout)| {
         rollout.members.get(id).is_some_and(|member| member.step == Step::Updated && rollout.is_soaking(member))
     });
-    watched.map(|(id, _)| *id).collect()
+    watched.filter(|(_, rollout)| !is_taken_further(draft, rollout, id)).map(|(id, _)| *id).collect()
+}
+
+/// Another rollout has the gateway in hand, or took it on to a newer version: what it does now is that one's matter.
+fn is_taken_further(draft: &Draft, rollout: &Rollout, id: &ControllerId) -> bool {
+    let name = &rollout.spec.artifact.key.name;
+    draft.state.rollouts.values().any(|other| {
+        let newer = other.arrival > rollout.arrival && other.spec.artifact.key.name == *name;
+        let takes = |member: &Member| match member.step {
+            Step::Downloading | Step::Installing | Step::Confirming => true,
+            _ => newer && member.ever_fetched(),
+        };
+        other.arrival != rollout.arrival && other.members.get(id).is_some_and(takes)
+    })
 }
 
 fn pace(draft: &mut Draft, id: &ControllerId, interval: Duration) {
@@ -125,7 +138,7 @@ fn polled(draft: &mut Draft, id: &ControllerId) {
         .rollouts
         .iter()
         .filter(|(_, rollout)| {
-            let from = |m: &super::Member| m.action.as_ref().and_then(|action| action.confirm_from);
+            let from = |m: &Member| m.action.as_ref().and_then(|action| action.confirm_from);
             rollout.members.get(id).is_some_and(|m| m.step == Step::Confirming && from(m).is_some_and(|at| at <= now))
         })
         .map(|(id, _)| *id)
@@ -190,7 +203,7 @@ fn observe(draft: &mut Draft, id: &ControllerId, before: &std::collections::BTre
             != Some(version.as_str());
         let arrived = wave::has_target(rollout, Some(&version));
         let overdue = member.action.as_ref().is_some_and(|action| action.overdue);
-        let soaking = rollout.is_soaking(member);
+        let soaking = rollout.is_soaking(member) && !is_taken_further(draft, rollout, id);
         match member.step {
             Step::Downloading | Step::Installing | Step::Confirming | Step::Failed(FailedReason::NoFeedback)
                 if arrived =>
@@ -311,7 +324,7 @@ fn remember(draft: &mut Draft, id: &ControllerId, digest: Digest, fully: bool) {
 }
 
 /// The rollout whose order a gateway has open.
-fn busy<'d>(draft: &'d Draft, id: &ControllerId) -> Option<(RolloutId, &'d super::Rollout)> {
+fn busy<'d>(draft: &'d Draft, id: &ControllerId) -> Option<(RolloutId, &'d Rollout)> {
     let rollout = draft.state.gateways.get(id)?.busy?;
     Some((rollout, draft.state.rollouts.get(&rollout)?))
 }
