@@ -198,7 +198,7 @@ fn next_due(state: &State, rollout: &Rollout, now: SiteTime) -> Option<SiteTime>
         let idles = member.step == Step::Downloading;
         [member.due(), if idles { hide_at(state, rollout, id, member) } else { None }]
     });
-    let soak = match wave::current(rollout) {
+    let soak = match wave::current(state, rollout) {
         Some((_, Some(Proof::SoakUntil(until)))) if rollout.tripped.is_none() => Some(until),
         _ => None,
     };
