@@ -253,6 +253,7 @@ fn success_without_a_download_is_offered_again_under_a_new_id() {
     assert_eq!(site.at("g1"), Step::Offered);
     assert_ne!(site.order("g1"), first);
     site.fetch("g1");
+    site.request("g1", Bytes::Some);
     site.says("g1", success());
     assert_eq!(site.at("g1"), Step::Offered, "half a download is none");
     site.says("g1", success());
@@ -324,4 +325,12 @@ fn action_ids_count_up_and_are_never_given_twice() {
     }
     assert!(given.windows(2).all(|pair| pair[0] < pair[1]), "{given:?}");
     assert!(given.iter().all(|id| id.get() > ActionId::SMALLEST_BASE));
+}
+
+#[test]
+fn a_version_reported_between_two_attempts_is_an_update() {
+    let mut site = Site::rolling(1, |_| {});
+    site.fail("g1");
+    site.reports("g1", "2");
+    assert_eq!(site.at("g1"), Step::Updated, "it was this rollout that brought it there");
 }

@@ -156,9 +156,11 @@ fn under_feedback_a_poll_at_least_two_intervals_later_confirms() {
     site.happens(Event::Pace(id("g1"), minutes(20)));
     site.download("g1");
     site.says("g1", success());
+    site.quiet("g1");
     site.wait(minutes(39));
     polls(&mut site);
     assert_eq!(site.at("g1"), Step::Confirming, "the deadline waits for the poll as well");
+    site.seen("g1");
     site.wait(minutes(1));
     polls(&mut site);
     assert_eq!(site.at("g1"), Step::Updated);

@@ -302,3 +302,25 @@ fn an_empty_list_changes_nothing_but_that_nothing_starts() {
     site.list();
     assert_eq!((site.count(Step::Updated), site.count(Step::Offered)), (1, 2));
 }
+
+#[test]
+fn a_new_revision_for_other_gateways_ends_the_old_one() {
+    let mut site = Site::rolling_on(3, |_| {});
+    site.edit("main", |spec| {
+        *spec = rollout("os", "3");
+        spec.selector.match_labels = [("site".into(), "yard".into())].into();
+    });
+    assert_eq!(revisions(&site), 1);
+    assert!(site.gateways.keys().all(|gateway| site.board[&id(gateway)].offer.is_none()));
+}
+
+#[test]
+fn nothing_is_offered_or_given_after_a_start_before_the_first_list() {
+    let mut site = Site::rolling(1, |_| {});
+    let order = site.order("g1");
+    site.restart();
+    assert_eq!(site.at("g1"), UNLISTED);
+    assert_eq!(site.happens(Event::Fetched(id("g1"), order)), Verdict::Withdrawn);
+    site.list();
+    assert_eq!(site.at("g1"), Step::Offered);
+}

@@ -119,3 +119,39 @@ fn a_finished_rollout_stays_in_force_for_offline_members() {
     site.update(&rest[1]);
     assert_eq!(site.at(&rest[1]), Step::Updated);
 }
+
+#[test]
+fn a_fetched_order_is_waited_for_until_its_gateway_is_offline() {
+    let mut site = Site::rolling_on(3, |_| {});
+    let rest = site.rest();
+    site.fetch(&rest[0]);
+    site.update(&rest[1]);
+    site.wait(minutes(120));
+    site.quiet(&rest[0]);
+    assert_eq!((site.at(&rest[0]), site.sees_link(&rest[0])), (OFFLINE, false));
+    site.wait(SOAK);
+    assert_ne!(site.phase(), lamplighter::engine::Phase::Ready, "offline excuses only who never fetched");
+    site.offline(&rest[0]);
+    assert_eq!(site.at(&rest[0]), Step::Failed(FailedReason::NoFeedback));
+    site.wait(SOAK);
+    assert_eq!(site.phase(), lamplighter::engine::Phase::Ready);
+}
+
+#[test]
+fn a_download_whose_gateway_is_silent_at_the_deadline_is_no_feedback() {
+    let mut site = Site::rolling(1, |_| {});
+    site.fetch("g1");
+    site.quiet("g1");
+    site.wait(minutes(120));
+    assert_eq!(site.at("g1"), Step::Failed(FailedReason::NoFeedback));
+}
+
+#[test]
+fn a_fetch_of_the_same_id_starts_the_count_of_lying_offers_again() {
+    let mut site = Site::rolling(1, |_| {});
+    site.wait(6 * POLL);
+    assert_eq!((site.at("g1"), site.member("g1").not_fetched), (Step::Offered, 2));
+    site.fetch("g1");
+    site.wait(minutes(120) + 2 * POLL);
+    assert_eq!(site.at("g1"), Step::Waiting(WaitingReason::NotFetched));
+}

@@ -11,11 +11,15 @@ fn waiting(reason: WaitingReason) -> Step {
 
 #[test]
 fn members_are_never_frozen_before_the_first_list() {
-    let mut site = Site::rolling(3, |spec| spec.paused = true);
+    let mut site = Site::new();
+    site.declare_gateways(3);
+    site.rollouts.insert("main".into(), rollout("os", "2"));
+    site.list();
     site.restart();
-    site.step(vec![]);
+    site.verify();
+    site.everybody_polls();
     assert!(site.main().frozen.is_none());
-    site.edit("main", |spec| spec.paused = false);
+    site.list();
     assert_eq!(site.main().frozen.as_ref().unwrap().total, 3);
 }
 
@@ -339,4 +343,33 @@ fn a_gateway_that_gets_the_labels_after_the_freeze_is_a_joiner() {
     site.gateways.insert("other".into(), gateway("other"));
     site.list();
     assert!(site.member("other").joiner && site.member("other").wave.is_none());
+}
+
+#[test]
+fn a_wave_that_reached_its_limit_is_not_proven_however_many_are_updated() {
+    let waves = |spec: &mut RolloutSpec| {
+        spec.strategy.waves = vec![WaveSpec { size: Amount::Count(4), soak: SOAK }];
+        (spec.strategy.max_failures, spec.attempts) = (Amount::Count(1), 1);
+    };
+    let mut site = Site::rolling(6, waves);
+    let queue: Vec<_> = site.main().queue.iter().map(ToString::to_string).collect();
+    queue[..4].iter().for_each(|gateway| site.download(gateway));
+    site.says(&queue[0], failure());
+    queue[1..4].iter().for_each(|gateway| {
+        site.reports(gateway, "2");
+    });
+    site.wait(minutes(600));
+    assert_eq!((site.count(Step::Updated), site.noted(What::WaveProven)), (3, 0));
+}
+
+#[test]
+fn no_wave_opens_before_the_first_list() {
+    let mut site = Site::rolling(3, |_| {});
+    let canary = site.canary();
+    site.update(&canary);
+    site.restart();
+    site.wait(SOAK);
+    assert!(site.main().frozen.as_ref().unwrap().waves[1].opened_at.is_none());
+    site.list();
+    assert_eq!(site.count(Step::Offered), 2);
 }
