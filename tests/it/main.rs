@@ -7,6 +7,7 @@ mod check;
 #[path = "../support/crash_backend.rs"]
 mod crash_backend;
 mod ddi;
+mod engine;
 mod http;
 mod intake;
 mod resources;
