@@ -46,7 +46,8 @@ pub(super) fn sync_members(draft: &mut Draft, id: RolloutId) {
     let new: Vec<_> = selected.into_iter().filter(|id| !known(id)).collect();
     let changed = !gone.is_empty() || !new.is_empty();
     for gateway in new {
-        let member = Member::new(order_key(&spec.artifact.key, &gateway), frozen, draft.now.site);
+        let key = order_key(&spec.artifact.key.name, spec.artifact.key.version.as_str(), gateway.as_str());
+        let member = Member::new(key, frozen, draft.now.site);
         draft.add_member(id, gateway, member);
     }
     for gateway in gone {

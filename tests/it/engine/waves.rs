@@ -54,7 +54,7 @@ fn members_go_in_the_order_of_their_hashes_and_it_differs_from_version_to_versio
     let order = |version: &str| {
         let site = Site::rolling(20, |spec| *spec = rollout("os", version));
         let queue = site.main().queue.clone();
-        let key = |id| lamplighter::engine::order_key(&site.main().spec.artifact.key, id);
+        let key = |id: &ControllerId| lamplighter::engine::order_key("os", version, id.as_str());
         assert!(queue.windows(2).all(|pair| key(&pair[0]) < key(&pair[1])));
         queue
     };
