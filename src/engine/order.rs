@@ -2,13 +2,11 @@
 
 use sha2::{Digest as _, Sha256};
 
-use crate::model::{ArtifactKey, ControllerId};
-
-/// A member's place: the smallest is offered first. It differs from artifact to artifact, so that it isn't always the same
+/// A member's place among those of an artifact and version, by its controller id: the smallest is offered first. It differs from artifact to artifact, so that it isn't always the same
 /// gateway that goes first, and it is the same wherever it is computed.
-pub fn order_key(artifact: &ArtifactKey, gateway: &ControllerId) -> u64 {
+pub fn order_key(artifact: &str, version: &str, gateway: &str) -> u64 {
     let mut hash = Sha256::new();
-    for part in [artifact.name.as_str(), artifact.version.as_str(), gateway.as_str()] {
+    for part in [artifact, version, gateway] {
         hash.update(part.as_bytes());
         hash.update([0]);
     }

@@ -55,7 +55,9 @@ pub(super) fn state(snapshot: Snapshot, settings: Settings, action_base: ActionI
     };
     for ((rollout_id, id), record) in snapshot.members {
         let Some(rollout) = state.rollouts.get_mut(&rollout_id) else { continue };
-        let member = Member { key: order_key(&rollout.spec.artifact.key, &id), ..member(record) };
+        let artifact = &rollout.spec.artifact.key;
+        let key = order_key(&artifact.name, artifact.version.as_str(), id.as_str());
+        let member = Member { key, ..member(record) };
         if let (Some(gateway), true) = (state.gateways.get_mut(&id), member.open_action().is_some()) {
             gateway.busy = Some(rollout_id);
         }

@@ -7,6 +7,9 @@ mod check;
 #[path = "../support/crash_backend.rs"]
 mod crash_backend;
 mod ddi;
+mod engine;
+mod http;
 mod intake;
 mod resources;
+mod simulate;
 mod store;

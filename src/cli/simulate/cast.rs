@@ -3,9 +3,9 @@
 use std::net::Ipv4Addr;
 
 use fastrand::Rng;
-use sha2::{Digest, Sha256};
 
 use super::firmware::{ARTIFACT, NEW_VERSION};
+use crate::engine::order_key;
 
 /// How a gateway behaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -92,10 +92,10 @@ impl Role {
 pub fn cast(gateways: u32, faults: u32, seed: u64) -> Vec<Role> {
     let mut rng = Rng::with_seed(seed);
     let mut roles: Vec<Role> = (0..gateways).map(|number| role(number, &mut rng)).collect();
-    let canary = roles.iter().map(|role| place_in_order(ARTIFACT, NEW_VERSION, &role.name)).min();
+    let canary = roles.iter().map(|role| order_key(ARTIFACT, NEW_VERSION, &role.name)).min();
     // a bad canary ends the rollout at its first wave, which is right and shows nothing
     let mut others: Vec<&mut Role> =
-        roles.iter_mut().filter(|role| Some(place_in_order(ARTIFACT, NEW_VERSION, &role.name)) != canary).collect();
+        roles.iter_mut().filter(|role| Some(order_key(ARTIFACT, NEW_VERSION, &role.name)) != canary).collect();
     rng.shuffle(&mut others);
     let share = (gateways as usize * faults as usize).div_ceil(100);
     let bad = Behaviour::FAULTS.into_iter().cycle().take(share);
@@ -123,12 +123,6 @@ fn role(number: u32, rng: &mut Rng) -> Role {
     }
 }
 
-/// A gateway's place in the order of members: the smallest is the canary.
-fn place_in_order(artifact: &str, version: &str, controller: &str) -> u64 {
-    let hash = Sha256::digest(format!("{artifact}\0{version}\0{controller}"));
-    hash.iter().take(8).fold(0, |key, byte| (key << 8) | u64::from(*byte))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -151,7 +145,7 @@ mod tests {
     fn the_canary_is_good_whatever_the_seed_and_however_many_faults() {
         for seed in 0..20 {
             let roles = cast(40, 100, seed);
-            let canary = roles.iter().min_by_key(|role| place_in_order(ARTIFACT, NEW_VERSION, &role.name)).unwrap();
+            let canary = roles.iter().min_by_key(|role| order_key(ARTIFACT, NEW_VERSION, &role.name)).unwrap();
             assert_eq!(canary.behaviour, Behaviour::Good);
             assert_eq!(count(&roles, Behaviour::Good), 1);
         }

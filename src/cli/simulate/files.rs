@@ -22,7 +22,7 @@ pub const SOAK: Duration = Duration::from_secs(3);
 /// How long installing and confirming may take: some ten times what a slow gateway needs, since the machine may be busy.
 const PATIENCE: Duration = Duration::from_secs(12);
 /// The slowest that a download may be on a busy machine.
-const SLOWEST: u64 = 2 << 20;
+const SLOWEST: u64 = 4 << 20;
 /// Gateways per file, so that a file stays far below what the site accepts.
 const GATEWAYS_PER_FILE: usize = 250;
 

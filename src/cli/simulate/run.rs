@@ -19,6 +19,7 @@ use super::player::{Player, Tally, Target};
 use super::progress::Progress;
 use super::site::Site;
 use super::verdict::{Report, Wrong};
+use crate::model::format_duration;
 
 /// How often the site is looked at.
 const LOOK: Duration = Duration::from_millis(250);
@@ -79,7 +80,7 @@ impl Simulation {
         self.progress.clear();
         let mut report = Report {
             gateways: self.args.gateways,
-            wall_seconds: self.started.elapsed().as_secs_f64(),
+            wall_seconds: (self.started.elapsed().as_secs_f64() * 1000.0).round() / 1000.0,
             artifact_bytes: self.firmware.size,
             seed: self.args.seed,
             ..Report::default()
@@ -138,8 +139,8 @@ impl Simulation {
 
     fn show(&mut self, rollout: &Rollout) {
         let also = format!(
-            "{:.0?} · {} served · {} polls · {} restarts",
-            Duration::from_secs(self.started.elapsed().as_secs()),
+            "{} · {} served · {} polls · {} restarts",
+            format_duration(Duration::from_secs(self.started.elapsed().as_secs())),
             super::amounts::format_bytes(self.tally.bytes.get()),
             self.tally.polls.get(),
             self.site.restarts,

@@ -144,6 +144,7 @@ site      {polls} polls answered, {restarts} times killed and restarted
         if self.wrong.len() > SHOWN {
             let _ = writeln!(text, "  and {} more: see `-o json`", self.wrong.len() - SHOWN);
         }
+        text.push_str("run it again with --keep to read the site's log\n");
         text
     }
 }
