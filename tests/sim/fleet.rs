@@ -86,8 +86,7 @@ pub fn listing(gateways: &[GatewaySpec], rollouts: &[(&str, RolloutSpec)]) -> Li
 
 /// The gateways in the order in which a rollout takes them.
 pub fn in_order(count: usize, version: &str) -> Vec<ControllerId> {
-    let key = artifact(version).key;
     let mut ids: Vec<_> = (0..count).map(id).collect();
-    ids.sort_by_key(|id| order_key(&key, id));
+    ids.sort_by_key(|id| order_key(FIRMWARE, version, id.as_str()));
     ids
 }
