@@ -9,6 +9,9 @@ use super::{Pacing, Progress};
 /// A gateway that alternates between clients (two machines with one id) may cause a commit once in this time.
 const CLIENT_CHANGE: Duration = Duration::from_hours(1);
 
+/// rhu polls again only so long after a poll that failed (b.8.3).
+const RHU_RETRY: Duration = Duration::from_secs(300);
+
 /// One gateway's signs of life.
 #[derive(Debug)]
 pub(super) struct Track {
@@ -21,6 +24,8 @@ pub(super) struct Track {
     pace: Duration,
     client: Client,
     client_since: Option<SiteTime>,
+    /// We may have failed its last poll.
+    failed: bool,
     /// The `tell_poll_from` that was told.
     told_for: Option<SiteTime>,
     /// Its entry in the set of deadlines.
@@ -54,6 +59,8 @@ impl Track {
             pace,
             client,
             client_since: None,
+            // whoever polled while the site was down found nobody
+            failed: true,
             told_for: None,
             listed: None,
             attributes_sent: None,
@@ -87,12 +94,13 @@ impl Track {
         if let Some(last) = self.polled {
             let gap = now.since(last);
             // Longer than that it was away: an absence is no rhythm, and would hide the next one.
-            if gap <= pacing.offline_after {
+            if gap <= pacing.offline_after && !self.stays_away() {
                 let [_, b, c, d] = self.gaps;
                 self.gaps = [b, c, d, gap];
             }
         }
         self.polled = Some(now);
+        self.failed = false;
         let pace = bucket(pacing.told, self.gaps.into_iter().max().unwrap_or_default());
         std::mem::replace(&mut self.pace, pace) != pace
     }
@@ -122,12 +130,22 @@ impl Track {
         self.attributes_sent.is_none_or(|sent| now.since(sent) >= pacing.told.mul_f32(0.75))
     }
 
+    /// We could not give it what it asked for.
+    pub(super) fn excuse(&mut self) {
+        (self.excused, self.failed) = (true, true);
+    }
+
+    fn stays_away(&self) -> bool {
+        self.failed && self.client == Client::Rauc
+    }
+
     /// When its silence means something more than now.
     pub(super) fn deadline(&self, pacing: Pacing) -> Option<SiteTime> {
         let offline = self.heard.plus(pacing.offline_after);
+        let pace = if self.stays_away() { self.pace.max(RHU_RETRY) } else { self.pace };
         match self.state {
             State::Never | State::Offline => None,
-            State::Polling => Some(offline.min(self.heard.plus(self.pace.saturating_mul(2)))),
+            State::Polling => Some(offline.min(self.heard.plus(pace.saturating_mul(2)))),
             State::Quiet => Some(offline),
         }
     }
