@@ -80,7 +80,9 @@ impl Draft<'_> {
     /// are left and the gateway still polls.
     pub(super) fn lapse(&mut self, rollout: RolloutId, id: &ControllerId) {
         let Some(allowed) = self.state.rollouts.get(&rollout).map(|rollout| rollout.spec.attempts) else { return };
-        let attempts = self.member(rollout, id).map_or(0, |member| member.attempts.saturating_add(1));
+        let Some(member) = self.member(rollout, id) else { return };
+        let excused = member.action.as_ref().is_some_and(|action| action.excused);
+        let attempts = member.attempts.saturating_add(u8::from(!excused));
         if !self.is_polling(id) || attempts >= allowed {
             return self.fail_attempt(rollout, id, FailedReason::NoFeedback, None, Then::Stop);
         }
