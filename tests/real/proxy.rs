@@ -19,6 +19,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Mutex;
 
 use crate::fault::{Circumstances, Plan};
+use crate::gateway;
 use crate::site::Site;
 
 /// A running proxy; it ends with the test's runtime.
@@ -54,6 +55,12 @@ impl Proxy {
         let entries = self.passage.transcript.borrow();
         let lines: Vec<String> = entries.iter().map(Value::to_string).collect();
         std::fs::write(path, lines.join("\n") + "\n").unwrap();
+    }
+
+    /// How often the gateway polled.
+    pub fn polls(&self) -> usize {
+        let poll = format!("/DEFAULT/controller/v1/{}", gateway::ID);
+        self.passage.transcript.borrow().iter().filter(|entry| entry["target"] == poll).count()
     }
 
     /// What passed, for people.
