@@ -1,5 +1,13 @@
 //! Lamplighter: an edge OTA operator. See `docs/architecture.md` for the house and its rooms.
 
+pub mod artifact;
+pub mod cli;
+pub mod config;
 pub mod device;
+pub mod engine;
+mod inside;
+pub mod intake;
 pub mod model;
+pub mod resources;
+pub mod site;
 pub mod store;

@@ -1,3 +1,7 @@
-//! The `lamplighter` binary.
+//! The `lamplighter` binary: parses its command line and starts one thing.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    lamplighter::cli::main()
+}

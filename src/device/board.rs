@@ -69,7 +69,7 @@ pub struct Offer {
 }
 
 /// A verified artifact.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Artifact {
     /// Name, version and digest.
     pub key: ArtifactKey,

@@ -3,5 +3,12 @@
 //! Owns sockets, URLs and what clients need to hear. Must never decide whether a gateway may start: that is the engine's.
 
 mod board;
+pub mod ddi;
+pub mod presence;
+pub mod server;
+mod sink;
 
 pub use board::{Artifact, Ask, Board, Entry, Offer};
+pub use presence::{Pacing, Presence, Progress};
+pub use server::{Caps, Context, Counts, Opened, Stats, serve};
+pub use sink::{Envelope, Sink};

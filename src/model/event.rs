@@ -10,6 +10,8 @@ use super::{ActionId, ControllerId, Digest, GatewaySpec, Identity, RolloutSpec, 
 pub enum Event {
     /// The process started: connections of before are cut, through no fault of any gateway.
     Started,
+    /// The store before this one was lost; the text says what was set aside and why.
+    StoreLost(String),
     /// What all manifests together say now.
     Listed(Listing),
     /// An artifact's way into the cache.
@@ -35,7 +37,7 @@ pub enum Event {
     /// The last byte of an artifact is about to leave for a gateway.
     Served(ControllerId, Digest),
     /// An artifact's body toward a gateway ended, whole or not.
-    BodyEnded(ControllerId, Digest),
+    BodyEnded(ControllerId),
     /// A gateway's word on an order.
     Feedback(ControllerId, ActionId, Feedback),
     /// A person's word on the spot, and who it was.
@@ -187,4 +189,6 @@ pub enum Verdict {
     AlreadyClosed,
     /// Feedback on an order that this site never gave: noted, nothing moves.
     Unknown,
+    /// More attributes than a gateway may report.
+    OverQuota,
 }

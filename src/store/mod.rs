@@ -2,9 +2,25 @@
 //!
 //! Owns every byte of the store's file. Must never know the engine, decide anything, or give up bytes that it cannot read.
 
+mod db;
+mod directory;
+mod encoding;
+mod error;
+mod handle;
+mod held;
+mod journal;
+mod marker;
 mod record;
+mod tables;
+mod watched;
 
+pub use db::{Db, LostStore, Recalled};
+pub use directory::Directory;
+pub use error::{CommitError, OpenError, ReadError};
+pub use handle::Handle;
+pub use journal::{JOURNAL_ROWS, JournalRow};
 pub use record::{
     ActionRecord, ArtifactRecord, Batch, FrozenRecord, GatewayRecord, MemberRecord, RolloutRecord, SavedTime,
     ServedRecord, SiteRecord, Snapshot, StepRecord, TrippedRecord, WaveRecord,
 };
+pub use watched::Written;

@@ -272,6 +272,9 @@ pub struct ActionRecord {
     /// The confirm deadline passed: only a fresh version report decides.
     #[serde(default)]
     pub overdue: bool,
+    /// The link is hidden while the gateway idles half-way on hold or pause.
+    #[serde(default)]
+    pub hidden: bool,
     /// Under `Feedback`: a poll from this time on confirms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confirm_from: Option<SiteTime>,

@@ -1,4 +1,13 @@
-//! The integration tests, one binary: a module per room.
+//! Everything that is tested through the library's front: one binary, one module per room.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
+#![allow(clippy::format_push_string, reason = "tests are read, not timed")]
 
 mod architecture;
+mod artifact;
+mod check;
+#[path = "../support/crash_backend.rs"]
+mod crash_backend;
+mod ddi;
+mod intake;
+mod resources;
+mod store;

@@ -1,0 +1,118 @@
+//! One pass over an artifact's bytes: counted, hashed three ways and, if wanted, written.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use md5::Md5;
+use sha1::Sha1;
+use sha2::{Digest as _, Sha256};
+
+use super::ArtifactError;
+use crate::model::{Digest, Sums};
+
+/// Large enough to be quick on eMMC, small enough not to show in the resident set.
+const BUFFER: usize = 128 * 1024;
+
+/// What a pass over the bytes found.
+pub(super) struct Pass {
+    pub digest: Digest,
+    pub sums: Sums,
+}
+
+/// Reads exactly `size` bytes of `from`, and writes them to `to` if there is one. `path` is the source's name, for errors.
+pub(super) fn pass(
+    (path, from): (&Path, &mut File),
+    size: u64,
+    mut to: Option<(&Path, &mut File)>,
+    stop: &AtomicBool,
+) -> Result<Pass, ArtifactError> {
+    let before = stamp(path, from)?;
+    match before.length {
+        length if length > size => return Err(ArtifactError::TooLong { file: path.into(), said: size }),
+        length if length < size => return Err(ArtifactError::Truncated { file: path.into(), got: length, said: size }),
+        _ => {}
+    }
+    let mut hashes = Hashes::default();
+    let mut buffer = vec![0; BUFFER];
+    let mut got: u64 = 0;
+    loop {
+        if stop.load(Ordering::Relaxed) {
+            return Err(ArtifactError::Stopped);
+        }
+        let read = read(from, &mut buffer).map_err(ArtifactError::io("cannot read", path))?;
+        let Some(chunk) = buffer.get(..read).filter(|chunk| !chunk.is_empty()) else { break };
+        got += chunk.len() as u64;
+        if got > size {
+            return Err(ArtifactError::TooLong { file: path.into(), said: size });
+        }
+        hashes.update(chunk);
+        if let Some((name, file)) = &mut to {
+            file.write_all(chunk).map_err(ArtifactError::io("cannot write", *name))?;
+        }
+    }
+    if stamp(path, from)? != before {
+        return Err(ArtifactError::Changed { file: path.into() });
+    }
+    if got < size {
+        return Err(ArtifactError::Truncated { file: path.into(), got, said: size });
+    }
+    Ok(hashes.finish())
+}
+
+fn read(from: &mut File, buffer: &mut [u8]) -> std::io::Result<usize> {
+    loop {
+        match from.read(buffer) {
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            result => return result,
+        }
+    }
+}
+
+/// What shows that somebody wrote into a file.
+#[derive(PartialEq, Eq)]
+struct Stamp {
+    length: u64,
+    modified: (i64, i64),
+    changed: (i64, i64),
+}
+
+fn stamp(path: &Path, file: &File) -> Result<Stamp, ArtifactError> {
+    let metadata = file.metadata().map_err(ArtifactError::io("cannot read", path))?;
+    Ok(Stamp {
+        length: metadata.len(),
+        modified: (metadata.mtime(), metadata.mtime_nsec()),
+        changed: (metadata.ctime(), metadata.ctime_nsec()),
+    })
+}
+
+#[derive(Default)]
+struct Hashes {
+    sha256: Sha256,
+    sha1: Sha1,
+    md5: Md5,
+}
+
+impl Hashes {
+    fn update(&mut self, chunk: &[u8]) {
+        self.sha256.update(chunk);
+        self.sha1.update(chunk);
+        self.md5.update(chunk);
+    }
+
+    fn finish(self) -> Pass {
+        Pass {
+            digest: Digest::new(self.sha256.finalize().into()),
+            sums: Sums { sha1: hex(&self.sha1.finalize()), md5: hex(&self.md5.finalize()) },
+        }
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = std::fmt::Write::write_fmt(&mut text, format_args!("{byte:02x}"));
+        text
+    })
+}

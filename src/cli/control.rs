@@ -1,0 +1,80 @@
+//! Talking to a running site over its control socket.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, anyhow, bail};
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::{Method, Request, header};
+use hyper_util::rt::TokioIo;
+use serde::de::DeserializeOwned;
+use tokio::net::UnixStream;
+
+use crate::config;
+use crate::site::Endpoints;
+
+/// Which site a command is about.
+#[derive(Debug, Clone, clap::Args)]
+pub struct SiteArgs {
+    /// The site file of the running site
+    #[arg(long, value_name = "FILE", default_value = super::SITE_FILE, global = true)]
+    config: PathBuf,
+    /// The state directory of the running site, instead of the one in the site file
+    #[arg(long, value_name = "DIR", global = true)]
+    state: Option<PathBuf>,
+}
+
+impl SiteArgs {
+    fn socket(&self) -> anyhow::Result<PathBuf> {
+        let state = match &self.state {
+            Some(state) => state.clone(),
+            None => config::load(&self.config)?.state,
+        };
+        Ok(Endpoints::control(&state))
+    }
+
+    /// Asks the site and reads its answer.
+    pub fn get<T: DeserializeOwned>(&self, path: &str) -> anyhow::Result<T> {
+        let body = self.call(Method::GET, path)?;
+        serde_json::from_slice(&body).context("the site answered in another version's words: use its own binary")
+    }
+
+    /// Gives the site an order; returns once it is on disk.
+    pub fn post(&self, path: &str) -> anyhow::Result<()> {
+        self.call(Method::POST, path).map(|_| ())
+    }
+
+    fn call(&self, method: Method, path: &str) -> anyhow::Result<Bytes> {
+        let socket = self.socket()?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        runtime.block_on(call(&socket, method, path))
+    }
+}
+
+async fn call(socket: &Path, method: Method, path: &str) -> anyhow::Result<Bytes> {
+    let stream = UnixStream::connect(socket).await.map_err(|error| unreachable(socket, &error))?;
+    let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
+    tokio::spawn(async move {
+        let _ = connection.await;
+    });
+    let request =
+        Request::builder().method(method).uri(path).header(header::HOST, "localhost").body(Full::new(Bytes::new()))?;
+    let response = sender.send_request(request).await?;
+    let status = response.status();
+    let body = Limited::new(response.into_body(), 64 << 20).collect().await.map_err(|error| anyhow!("{error}"))?;
+    let body = body.to_bytes();
+    if status.is_success() {
+        return Ok(body);
+    }
+    let said: serde_json::Value = serde_json::from_slice(&body).unwrap_or_default();
+    bail!("{}", said.get("error").and_then(|why| why.as_str()).unwrap_or("the site refused, without a reason"))
+}
+
+fn unreachable(socket: &Path, error: &io::Error) -> anyhow::Error {
+    let hint = match error.kind() {
+        io::ErrorKind::PermissionDenied => "run this as root or as a member of the site file's `control.group`",
+        _ => "is `lamplighter run` running with this site file?",
+    };
+    anyhow!("cannot reach the site at {}: {error}; {hint}", socket.display())
+}

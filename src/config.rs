@@ -1,0 +1,369 @@
+//! `SiteConfig`: the one configuration file, as typed and as checked.
+//!
+//! Owns every setting of a site and its default. A setting is here only if something uses it.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use kube::core::schema::{OptionalEnum, OptionalIntOrString, StructuralSchemaRewriter};
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use schemars::transform::AddNullable;
+use serde::Deserialize;
+
+use crate::model::{self, format_duration, parse_duration};
+use crate::resources::{
+    API_VERSION, Document, FieldError, IntOrBytes, Limits, Schema, parse_bytes, problems, read_documents,
+};
+
+/// A site's configuration, checked; all paths are absolute.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SiteConfig {
+    /// What people call the site.
+    pub site: String,
+    /// Where everything that must survive is kept.
+    pub state: PathBuf,
+    /// The manifest directories, read in this order.
+    pub manifests: Vec<PathBuf>,
+    /// How gateways are reached.
+    pub devices: Devices,
+    /// The group that may use the control socket, beside the process's own user.
+    pub control_group: Option<String>,
+    /// Bytes of the disk that artifacts never fill.
+    pub disk_reserve: u64,
+}
+
+/// How gateways are reached, checked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Devices {
+    /// The device server's address; a loopback one, as long as there is no TLS.
+    pub listen: SocketAddr,
+    /// What links begin with, without a slash at the end; none: the address that the device used.
+    pub url: Option<String>,
+    /// The tenants that are served.
+    pub tenants: Vec<String>,
+    /// How often gateways are told to poll; whole seconds, from 1 s to less than 24 h.
+    pub poll_interval: Duration,
+    /// A gateway is offline when it has not polled for so long.
+    pub offline_after: Duration,
+    /// The attributes that carry an artifact's version; for an artifact that is not here, the one of its own name.
+    pub version_keys: BTreeMap<String, Vec<String>>,
+    /// The most gateways that download at once.
+    pub concurrent_downloads: u32,
+}
+
+impl SiteConfig {
+    /// What the disk keeps free when nothing is said.
+    pub const DISK_RESERVE: u64 = 256 << 20;
+}
+
+impl Devices {
+    /// The poll interval when nothing is said.
+    pub const POLL_INTERVAL: Duration = Duration::from_secs(60);
+    /// When a gateway is offline, if nothing is said; three poll intervals if that is longer.
+    pub const OFFLINE_AFTER: Duration = Duration::from_secs(600);
+    /// Downloads at once when nothing is said.
+    pub const CONCURRENT_DOWNLOADS: u32 = 24;
+    /// The tenant when nothing is said: the one that clients have in their examples.
+    pub const TENANT: &str = "DEFAULT";
+}
+
+/// Why a site file is not accepted.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// It cannot be read at all.
+    #[error("{file}: {why}")]
+    Unreadable {
+        /// The site file.
+        file: PathBuf,
+        /// What is wrong and what to do.
+        why: String,
+    },
+    /// Something in it is wrong.
+    #[error("{file}: {}", .errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    Wrong {
+        /// The site file.
+        file: PathBuf,
+        /// What is wrong where; never empty.
+        errors: Vec<FieldError>,
+    },
+}
+
+/// `SiteConfig` as typed. Fields can be overridden, as the command line does, before it is checked.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[expect(missing_docs, reason = "the checked struct says what they mean")]
+pub struct TypedSiteConfig {
+    #[schemars(length(min = 1, max = 63))]
+    pub site: String,
+    #[schemars(length(min = 1, max = 4096))]
+    pub state: String,
+    pub intake: TypedIntake,
+    pub devices: TypedDevices,
+    pub control: Option<TypedControl>,
+    pub limits: Option<TypedLimits>,
+}
+
+/// `intake` as typed.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[expect(missing_docs, reason = "the checked struct says what they mean")]
+pub struct TypedIntake {
+    #[schemars(length(min = 1, max = 16), inner(length(min = 1, max = 4096)))]
+    pub manifests: Vec<String>,
+}
+
+/// `devices` as typed.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[expect(missing_docs, reason = "the checked struct says what they mean")]
+pub struct TypedDevices {
+    #[schemars(length(min = 1, max = 64))]
+    pub listen: String,
+    pub insecure: Option<bool>,
+    #[schemars(length(min = 1, max = 1024))]
+    pub url: Option<String>,
+    #[schemars(length(min = 1, max = 16), inner(length(min = 1, max = 64)))]
+    pub tenants: Option<Vec<String>>,
+    #[schemars(length(max = 32))]
+    pub poll_interval: Option<String>,
+    #[schemars(length(max = 32))]
+    pub offline_after: Option<String>,
+    pub version_keys: Option<BTreeMap<String, Vec<String>>>,
+    pub downloads: Option<TypedDownloads>,
+}
+
+/// `devices.downloads` as typed.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[expect(missing_docs, reason = "the checked struct says what they mean")]
+pub struct TypedDownloads {
+    #[schemars(range(min = 1, max = 32))]
+    pub concurrent: Option<u32>,
+}
+
+/// `control` as typed.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[expect(missing_docs, reason = "the checked struct says what they mean")]
+pub struct TypedControl {
+    #[schemars(length(min = 1, max = 32))]
+    pub group: Option<String>,
+}
+
+/// `limits` as typed.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[expect(missing_docs, reason = "the checked struct says what they mean")]
+pub struct TypedLimits {
+    pub disk_reserve: Option<IntOrBytes>,
+}
+
+/// Reads and checks a site file.
+pub fn load(file: &Path) -> Result<SiteConfig, ConfigError> {
+    checked(read(file)?, file)
+}
+
+/// Checks what was typed in a site file, or put in its place by flags.
+pub fn checked(typed: TypedSiteConfig, file: &Path) -> Result<SiteConfig, ConfigError> {
+    typed.check(&base(file)).map_err(|error| ConfigError::Wrong { file: file.into(), errors: vec![error] })
+}
+
+/// Reads a site file as typed.
+pub fn read(file: &Path) -> Result<TypedSiteConfig, ConfigError> {
+    let unreadable = |why: String| ConfigError::Unreadable { file: file.into(), why };
+    let bytes = read_bounded(file).map_err(unreadable)?;
+    let mut documents = read_documents(&bytes);
+    let document = match (documents.pop(), documents.is_empty()) {
+        (Some(document), true) => document.map_err(|error| unreadable(error.to_string()))?,
+        (None, _) => {
+            return Err(unreadable("is empty; write apiVersion, kind, site, state, intake and devices".into()));
+        }
+        _ => return Err(unreadable("has several documents; a site has one".into())),
+    };
+    typed(&document).map_err(|errors| ConfigError::Wrong { file: file.into(), errors })
+}
+
+/// The directory that relative paths in a site file start from; absolute, as paths get into the store, and the next start
+/// may be from another directory.
+pub fn base(file: &Path) -> PathBuf {
+    let file = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
+    file.parent().map_or_else(|| PathBuf::from("/"), Path::to_owned)
+}
+
+fn read_bounded(file: &Path) -> Result<Vec<u8>, String> {
+    let cannot = |error: std::io::Error| format!("cannot be read: {error}");
+    let metadata = std::fs::metadata(file).map_err(cannot)?;
+    if !metadata.is_file() {
+        return Err("is not a plain file".into());
+    }
+    if metadata.len() > Limits::FILE_BYTES {
+        return Err(format!("has {} bytes; a site file has at most {}", metadata.len(), Limits::FILE_BYTES));
+    }
+    let mut bytes = Vec::new();
+    std::fs::File::open(file).map_err(cannot)?.take(Limits::FILE_BYTES).read_to_end(&mut bytes).map_err(cannot)?;
+    Ok(bytes)
+}
+
+/// A document as a site file, or everything that is wrong with its shape.
+pub fn typed(document: &Document) -> Result<TypedSiteConfig, Vec<FieldError>> {
+    let text = |field: &str| document.value.get(field).and_then(|value| value.as_str());
+    let head = |field: &str, wanted: &str| match text(field) {
+        Some(text) if text == wanted => None,
+        _ => Some(FieldError::new(field, format!("should be {wanted}"))),
+    };
+    let mut found: Vec<_> =
+        [head("apiVersion", API_VERSION), head("kind", "SiteConfig")].into_iter().flatten().collect();
+    let mut fields = document.value.clone();
+    if let Some(fields) = fields.as_object_mut() {
+        fields.remove("apiVersion");
+        fields.remove("kind");
+    }
+    found.extend(problems(&schema(), "", &fields));
+    if !found.is_empty() {
+        return Err(found);
+    }
+    serde_json::from_value(fields).map_err(|error| vec![FieldError::new("document", error.to_string())])
+}
+
+/// Made as kube makes those of the resources, so that one checker reads both.
+fn schema() -> Schema {
+    let settings = SchemaSettings::openapi3().with(|settings| {
+        settings.inline_subschemas = true;
+        settings.meta_schema = None;
+    });
+    let generator = settings
+        .with_transform(AddNullable::default())
+        .with_transform(StructuralSchemaRewriter)
+        .with_transform(OptionalEnum)
+        .with_transform(OptionalIntOrString)
+        .into_generator();
+    let schema = serde_json::to_value(generator.into_root_schema_for::<TypedSiteConfig>());
+    schema.and_then(serde_json::from_value).unwrap_or_default()
+}
+
+impl TypedSiteConfig {
+    /// Checks every value and fills in what is not said. Relative paths start from `base`.
+    pub fn check(self, base: &Path) -> Result<SiteConfig, FieldError> {
+        if !crate::resources::is_object_name(&self.site) {
+            return Err(FieldError::new("site", "should have lower-case letters, digits, '-' and '.', such as hall-7"));
+        }
+        let reserve = self.limits.and_then(|limits| limits.disk_reserve);
+        let reserve = reserve.map(|text| parse_bytes(&text.0).map_err(at("limits.diskReserve"))).transpose()?;
+        Ok(SiteConfig {
+            site: self.site,
+            state: base.join(self.state),
+            manifests: self.intake.manifests.iter().map(|dir| base.join(dir)).collect(),
+            devices: self.devices.check()?,
+            control_group: self.control.and_then(|control| control.group),
+            disk_reserve: reserve.unwrap_or(SiteConfig::DISK_RESERVE),
+        })
+    }
+}
+
+impl TypedDevices {
+    fn check(self) -> Result<Devices, FieldError> {
+        let poll_interval = self.poll_interval()?;
+        Ok(Devices {
+            listen: self.listen()?,
+            url: self.url()?,
+            poll_interval,
+            offline_after: self.offline_after(poll_interval)?,
+            tenants: tenants(self.tenants)?,
+            version_keys: version_keys(self.version_keys.unwrap_or_default())?,
+            concurrent_downloads: self
+                .downloads
+                .unwrap_or_default()
+                .concurrent
+                .unwrap_or(Devices::CONCURRENT_DOWNLOADS),
+        })
+    }
+
+    fn listen(&self) -> Result<SocketAddr, FieldError> {
+        let field = "devices.listen";
+        let listen: SocketAddr = self.listen.parse().map_err(|_| {
+            FieldError::new(field, format!("{:?} is not an address such as 127.0.0.1:8080", self.listen))
+        })?;
+        if self.insecure != Some(true) {
+            let why = "should be true: this version speaks plain HTTP only, TLS comes later";
+            return Err(FieldError::new("devices.insecure", why));
+        }
+        if !listen.ip().is_loopback() {
+            let why = format!(
+                "{listen} can be reached from outside, and plain HTTP there would let anybody change firmware on its way; \
+                 listen on 127.0.0.1 or [::1] until TLS comes, or put a TLS proxy before it"
+            );
+            return Err(FieldError::new(field, why));
+        }
+        Ok(listen)
+    }
+
+    fn url(&self) -> Result<Option<String>, FieldError> {
+        let Some(url) = &self.url else { return Ok(None) };
+        let rest = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://")).unwrap_or_default();
+        let host = rest.split('/').next().unwrap_or_default();
+        let allowed = |b: u8| b.is_ascii_graphic() && !b"\"<>\\^`{|}?#@".contains(&b);
+        if host.is_empty() || !rest.bytes().all(allowed) {
+            return Err(FieldError::new(
+                "devices.url",
+                format!("{url:?} is not a URL such as https://updates.hall-7:8443"),
+            ));
+        }
+        Ok(Some(url.trim_end_matches('/').to_owned()))
+    }
+
+    fn poll_interval(&self) -> Result<Duration, FieldError> {
+        let field = "devices.pollInterval";
+        let Some(text) = &self.poll_interval else { return Ok(Devices::POLL_INTERVAL) };
+        let interval = parse_duration(text).map_err(at(field))?;
+        let day = Duration::from_secs(86_400);
+        if interval.subsec_millis() != 0 || interval.is_zero() || interval >= day {
+            return Err(FieldError::new(field, format!("is {text}; use whole seconds, from 1s to less than 24h")));
+        }
+        Ok(interval)
+    }
+
+    fn offline_after(&self, poll_interval: Duration) -> Result<Duration, FieldError> {
+        let field = "devices.offlineAfter";
+        let Some(text) = &self.offline_after else { return Ok(Devices::OFFLINE_AFTER.max(poll_interval * 3)) };
+        let after = parse_duration(text).map_err(at(field))?;
+        let least = poll_interval * 2;
+        if after <= least {
+            let why = format!(
+                "is {}; a gateway may be late for a poll, so use more than two poll intervals ({})",
+                format_duration(after),
+                format_duration(least)
+            );
+            return Err(FieldError::new(field, why));
+        }
+        Ok(after)
+    }
+}
+
+fn at(field: &'static str) -> impl Fn(model::Invalid) -> FieldError {
+    move |error| FieldError::new(field, error.0)
+}
+
+fn tenants(typed: Option<Vec<String>>) -> Result<Vec<String>, FieldError> {
+    let tenants = typed.unwrap_or_else(|| vec![Devices::TENANT.to_owned()]);
+    for (index, tenant) in tenants.iter().enumerate() {
+        if !tenant.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._".contains(&b)) || tenant.starts_with('.') {
+            let why = format!("{tenant:?} is a part of URLs; use letters, digits, '-', '_' and '.'");
+            return Err(FieldError::new(format!("devices.tenants[{index}]"), why));
+        }
+    }
+    Ok(tenants)
+}
+
+fn version_keys(typed: BTreeMap<String, Vec<String>>) -> Result<BTreeMap<String, Vec<String>>, FieldError> {
+    for (name, keys) in &typed {
+        if keys.is_empty() || keys.len() > 8 || keys.iter().any(|key| key.is_empty() || key.len() > 64) {
+            let why = "should be a list of 1 to 8 attribute names of at most 64 characters each";
+            return Err(FieldError::new(format!("devices.versionKeys.{name}"), why));
+        }
+    }
+    Ok(typed)
+}

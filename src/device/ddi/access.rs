@@ -1,0 +1,72 @@
+//! Who may ask for what: tenant, token, resource, method. Decided before a body is read.
+
+use hyper::{Method, StatusCode, header};
+use sha2::{Digest as _, Sha256};
+
+use crate::model::{ControllerId, TokenHash};
+
+use super::response::{Response, empty, not_found, refusal};
+use super::route::{Path, Route};
+use super::{Head, LARGEST_BODY, Settings};
+use crate::device::{Board, Entry};
+
+/// Refuses a request that needs no look at its body, or says how much of a body it may have.
+///
+/// # Errors
+/// The answer, which needs no further look.
+pub fn admit(board: &Board, settings: &Settings, head: &Head<'_>) -> Result<usize, Response> {
+    let path = locate(settings, head)?;
+    authenticate(board, &path, head)?;
+    let route = resource(&path, head)?;
+    Ok(if route.takes_body() { LARGEST_BODY } else { 0 })
+}
+
+/// The path, if its tenant exists (b.0.8).
+pub(super) fn locate<'a>(settings: &Settings, head: &Head<'a>) -> Result<Path<'a>, Response> {
+    Path::parse(head.path)
+        .filter(|path| settings.tenants.iter().any(|tenant| *tenant == path.tenant))
+        .ok_or_else(|| not_found("there is no such resource"))
+}
+
+/// The gateway, if the request carries its token (b.7). An unknown gateway and a wrong token look the same.
+pub(super) fn authenticate<'b>(
+    board: &'b Board,
+    path: &Path<'_>,
+    head: &Head<'_>,
+) -> Result<(&'b ControllerId, &'b Entry), Response> {
+    let shown = head.header(header::AUTHORIZATION).and_then(|value| value.strip_prefix("TargetToken "));
+    let known = board.get(&path.gateway);
+    let expected = known.and_then(|(_, entry)| entry.token);
+    let fits = token_fits(shown.unwrap_or_default(), expected);
+    match known {
+        Some(gateway) if fits && shown.is_some() => Ok(gateway),
+        _ => Err(empty(StatusCode::UNAUTHORIZED)),
+    }
+}
+
+/// Compares hashes, all of them, whether or not there is one to compare with: the time taken tells nothing.
+fn token_fits(token: &str, expected: Option<TokenHash>) -> bool {
+    let shown = Sha256::digest(token);
+    let hash = expected.unwrap_or(TokenHash::new([0; 32]));
+    let difference = shown.iter().zip(hash.bytes()).fold(0, |difference, (a, b)| difference | (a ^ b));
+    std::hint::black_box(difference) == 0 && expected.is_some() && !token.is_empty()
+}
+
+/// The resource, if the request may do to it what it wants to, in a form that both sides understand.
+pub(super) fn resource<'p>(path: &'p Path<'_>, head: &Head<'_>) -> Result<Route<'p>, Response> {
+    let route = path.route().ok_or_else(|| not_found("there is no such resource"))?;
+    if !route.allows(head.method) {
+        let why = "this method does not work here, see Allow";
+        let response = refusal(StatusCode::METHOD_NOT_ALLOWED, "lamplighter.method", why);
+        return Err(response.fixed(header::ALLOW, route.methods()));
+    }
+    if route.gives_json() && head.method == Method::GET && !head.accepts_json() {
+        return Err(refusal(StatusCode::NOT_ACCEPTABLE, "lamplighter.accept", "the answer is application/json"));
+    }
+    // SWUpdate and Zephyr send Content-Type with requests that have no body (b.9.8): only bodies are looked at.
+    if route.takes_body() && !head.sends_json() {
+        let why = "the body must be application/json";
+        return Err(refusal(StatusCode::UNSUPPORTED_MEDIA_TYPE, "lamplighter.contentType", why));
+    }
+    Ok(route)
+}

@@ -1,0 +1,41 @@
+//! The hawkBit Direct Device Integration API, as far as Lamplighter speaks it: requests in, answers out.
+//!
+//! Pure: no socket, no clock, no file. What the heart must decide or know leaves as events; plain polls never do.
+//! Rules are numbered as in the device contract that `docs/devices.md` keeps (`b.0` is ours and wins).
+
+mod access;
+mod answer;
+mod artifact;
+mod attributes;
+mod deployment;
+mod feedback;
+mod links;
+mod pending;
+mod poll;
+mod range;
+mod request;
+mod response;
+mod route;
+
+use std::time::Duration;
+
+pub use access::admit;
+pub use answer::{Answer, Reply, answer};
+pub use artifact::Download;
+pub use pending::Pending;
+pub use request::Head;
+pub use response::{Response, too_busy, too_large, too_slow};
+
+/// The largest body a device may send. SWUpdate posts some kB of log lines at once.
+pub const LARGEST_BODY: usize = 64 * 1024;
+
+/// What the site file says about the device API.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// The tenants that exist; links echo the one a device used.
+    pub tenants: Vec<String>,
+    /// What gateways are told, at least a second.
+    pub poll_interval: Duration,
+    /// What links start with, without a slash at the end; default: `http://` and the address the device used.
+    pub url: Option<String>,
+}

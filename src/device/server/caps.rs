@@ -1,0 +1,57 @@
+//! How much the device server takes on at once, and for how long. Each figure with its reason and its cost.
+
+use std::time::Duration;
+
+/// The limits of a device server; the defaults are the ones in force, tests shorten them.
+#[derive(Debug, Clone, Copy)]
+pub struct Caps {
+    /// Sockets open at once. An idle one costs about 17 kB (hyper's 8 KiB read buffer, its state, our task); 500
+    /// gateways that poll once a minute need one or two.
+    pub connections: usize,
+    /// Artifact bodies at once, so that polls and feedback always find a connection. Each may hold two
+    /// [`Caps::chunk`]s: 2 MiB for all.
+    pub bodies: usize,
+    /// Artifact requests that may wait for a body to end; more are told to try again.
+    pub waiting: usize,
+    /// Bytes read from an artifact at a time. Larger ones gain no speed on loopback.
+    pub chunk: usize,
+    /// From a header's first byte to its last.
+    pub header: Duration,
+    /// For a request's body.
+    pub body: Duration,
+    /// Without a request: a little longer than the usual poll interval, so that quiet sites reuse connections.
+    pub idle: Duration,
+    /// Without a byte taken by the device while we have some for it. rhu itself gives up after as long.
+    pub stall: Duration,
+    /// For the heart's verdict: longer than a commit on a bad card, shorter than clients wait.
+    pub verdict: Duration,
+    /// How long an artifact that is not ready holds its request (b.0.7).
+    pub repair: Duration,
+    /// At the end, for requests under way.
+    pub farewell: Duration,
+}
+
+/// hyper's read and write buffers, and so the largest header; its minimum is 8 KiB.
+pub(super) const BUFFER: usize = 16 * 1024;
+/// Unread bytes that a refused client may still send before its connection is cut, so that it reads why.
+pub(super) const DRAIN: usize = 16 * 1024 * 1024;
+/// And for how long.
+pub(super) const LINGER: Duration = Duration::from_secs(2);
+
+impl Default for Caps {
+    fn default() -> Self {
+        Self {
+            connections: 48,
+            bodies: 32,
+            waiting: 8,
+            chunk: 32 * 1024,
+            header: Duration::from_secs(10),
+            body: Duration::from_secs(15),
+            idle: Duration::from_secs(75),
+            stall: Duration::from_mins(1),
+            verdict: Duration::from_secs(20),
+            repair: Duration::from_secs(30),
+            farewell: Duration::from_secs(5),
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! One connection: reads requests, bounds their bodies, and gives what `ddi` answers.
+
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::rc::Rc;
+
+use http_body_util::BodyExt;
+use hyper::body::{Body as _, Incoming};
+use hyper::server::conn::http1;
+use hyper::service::Service;
+use hyper::{Request, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::TcpStream;
+use tokio::task::spawn_local;
+use tokio::time::timeout;
+
+use crate::device::ddi::{self, Answer, Head, Reply};
+
+use super::body::Body;
+use super::caps::{BUFFER, DRAIN};
+use super::patient::Patient;
+use super::slots::{Busy, Slot, Slots};
+use super::{Context, download};
+
+/// The device is gone, or stopped half-way through its request: there is nobody to answer.
+#[derive(Debug, thiserror::Error)]
+#[error("the request did not arrive")]
+struct Gone;
+
+/// Serves a connection in a task of its own.
+pub(super) fn start(context: &Rc<Context>, slots: &Rc<Slots>, stream: TcpStream) {
+    let slot = slots.take();
+    let task = spawn_local(run(Rc::clone(context), Rc::clone(&slot), stream));
+    slot.runs_in(task.abort_handle());
+}
+
+async fn run(context: Rc<Context>, slot: Rc<Slot>, stream: TcpStream) {
+    // Answers are small and complete: waiting for more to send would only delay them.
+    _ = stream.set_nodelay(true);
+    let Ok(local) = stream.local_addr() else { return };
+    let open = Opened::new(&context);
+    let socket = Patient::new(stream, Rc::clone(&slot), &context.caps);
+    let device = Device { context: Rc::clone(&context), slot, local: local.to_string().into() };
+    let mut connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(context.caps.idle)
+        .max_buf_size(BUFFER)
+        .serve_connection(TokioIo::new(socket), device);
+    if let Err(error) = poll_fn(|cx| connection.poll_without_shutdown(cx)).await {
+        tracing::debug!(%error, "a device's connection ended early");
+    }
+    let parts = connection.into_parts();
+    drop(parts.service);
+    parts.io.into_inner().part().await;
+    drop(open);
+}
+
+/// Counts a connection as open.
+struct Opened(Rc<Context>);
+
+impl Opened {
+    fn new(context: &Rc<Context>) -> Self {
+        context.stats.count(|counts| counts.open += 1);
+        Self(Rc::clone(context))
+    }
+}
+
+impl Drop for Opened {
+    fn drop(&mut self) {
+        self.0.stats.count(|counts| counts.open -= 1);
+    }
+}
+
+/// The other end of a connection.
+#[derive(Clone)]
+struct Device {
+    context: Rc<Context>,
+    slot: Rc<Slot>,
+    local: Rc<str>,
+}
+
+impl Service<Request<Incoming>> for Device {
+    type Response = hyper::Response<Body>;
+    type Error = Gone;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Gone>>>>;
+
+    fn call(&self, request: Request<Incoming>) -> Self::Future {
+        let busy = self.slot.busy();
+        let device = self.clone();
+        Box::pin(async move { device.respond(request, busy).await })
+    }
+}
+
+impl Device {
+    async fn respond(self, request: Request<Incoming>, busy: Busy) -> Result<hyper::Response<Body>, Gone> {
+        let (parts, body) = request.into_parts();
+        let head = Head::new(&parts, &self.local);
+        let response = match self.read(&head, body).await? {
+            Ok(body) => self.answer(&head, &body, busy).await,
+            Err(refusal) => Body::whole(refusal, busy),
+        };
+        let status = response.status();
+        tracing::debug!(method = %parts.method, path = %shortened(head.path), status = status.as_u16(), "answered");
+        self.context.stats.count(|counts| {
+            counts.requests += 1;
+            counts.unauthorized += u64::from(status == StatusCode::UNAUTHORIZED);
+            counts.busy += u64::from(status == StatusCode::TOO_MANY_REQUESTS);
+        });
+        Ok(response)
+    }
+
+    /// The body, if the request may have one; no byte of it is kept for a stranger.
+    async fn read(&self, head: &Head<'_>, body: Incoming) -> Result<Result<Vec<u8>, ddi::Response>, Gone> {
+        let refusal = match self.admit(head) {
+            Ok(most) => match timeout(self.context.caps.body, collect(body, most)).await {
+                Ok(Ok(bytes)) => return Ok(Ok(bytes)),
+                Ok(Err(Uncollected::Gone)) => return Err(Gone),
+                Err(_) => return Ok(Err(ddi::too_slow())),
+                Ok(Err(Uncollected::TooLarge(rest))) => {
+                    self.drain(rest).await;
+                    ddi::too_large()
+                }
+            },
+            Err(refusal) => {
+                self.drain(body).await;
+                refusal
+            }
+        };
+        Ok(Err(refusal))
+    }
+
+    fn admit(&self, head: &Head<'_>) -> Result<usize, ddi::Response> {
+        if self.context.sink.overloaded() {
+            return Err(ddi::too_busy());
+        }
+        ddi::admit(&self.context.board.borrow(), &self.context.settings.borrow(), head)
+    }
+
+    /// Reads on without keeping anything: a client that is cut off while it sends does not read why.
+    async fn drain(&self, mut body: Incoming) {
+        if body.is_end_stream() {
+            return;
+        }
+        let rest = async {
+            let mut read = 0;
+            while let Some(Ok(frame)) = body.frame().await {
+                read += frame.data_ref().map_or(0, bytes::Bytes::len);
+                if read > DRAIN {
+                    return;
+                }
+            }
+        };
+        _ = timeout(self.context.caps.body, rest).await;
+    }
+
+    async fn answer(&self, head: &Head<'_>, body: &[u8], busy: Busy) -> hyper::Response<Body> {
+        let context = &self.context;
+        let Reply { seen, answer } = ddi::answer(
+            &context.board.borrow(),
+            &mut context.presence.borrow_mut(),
+            &context.settings.borrow(),
+            (context.clock)(),
+            head,
+            body,
+        );
+        context.sink.tell(seen);
+        match answer {
+            Answer::Now(response) => Body::whole(response, busy),
+            Answer::Ask(event, pending) => {
+                let verdict = context.sink.ask(event, context.caps.verdict).await;
+                Body::whole(pending.respond(&mut context.presence.borrow_mut(), verdict), busy)
+            }
+            Answer::Send(wanted) => match download::start(context, wanted).await {
+                Ok((head, file)) => Body::file(head, file, busy),
+                Err(refusal) => Body::whole(refusal, busy),
+            },
+        }
+    }
+}
+
+enum Uncollected {
+    TooLarge(Incoming),
+    Gone,
+}
+
+async fn collect(mut body: Incoming, most: usize) -> Result<Vec<u8>, Uncollected> {
+    let mut bytes = Vec::new();
+    if most == 0 {
+        return Ok(bytes);
+    }
+    if body.size_hint().lower() > most as u64 {
+        return Err(Uncollected::TooLarge(body));
+    }
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|_| Uncollected::Gone)?;
+        let data = frame.data_ref().map_or(&[][..], |data| data);
+        if bytes.len() + data.len() > most {
+            return Err(Uncollected::TooLarge(body));
+        }
+        bytes.extend_from_slice(data);
+    }
+    Ok(bytes)
+}
+
+/// As much of a path as a log line takes; hyper lets only visible ASCII into it.
+fn shortened(path: &str) -> &str {
+    path.get(..200).unwrap_or(path)
+}

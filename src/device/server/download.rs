@@ -1,0 +1,186 @@
+//! An artifact on its way to a device: opened, agreed upon, sent, and its last byte held back until that is committed.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::{Context as Wake, Poll, ready};
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::task::spawn_blocking;
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::device::ddi::{self, Download};
+
+use super::{Context, Opened};
+
+/// Why a body ends before its length: the device sees a cut connection and resumes; it is never given padding.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Broken {
+    #[error("the artifact in the cache cannot be read: {0}")]
+    Unreadable(#[from] io::Error),
+    #[error("reading the artifact was given up: {0}")]
+    Abandoned(#[from] tokio::task::JoinError),
+    #[error("that the artifact was served could not be recorded")]
+    Unrecorded,
+}
+
+/// The rest of an artifact's bytes.
+pub(super) struct Sending {
+    moving: Rc<Moving>,
+    next: u64,
+    /// The chunk that is being read.
+    reading: Option<Pin<Box<dyn Future<Output = Result<(Bytes, BytesMut), Broken>>>>>,
+    /// Where the next chunk goes; its memory is used again once the socket has taken the one before.
+    buffer: BytesMut,
+}
+
+/// A body toward a gateway, from the question whether it may begin to its end, whatever ends it.
+struct Moving {
+    context: Rc<Context>,
+    download: Download,
+    file: Arc<File>,
+    _permit: OwnedSemaphorePermit,
+}
+
+/// Gets everything ready for the first byte to leave.
+///
+/// # Errors
+/// The answer, if no byte is to leave.
+pub(super) async fn start(
+    context: &Rc<Context>,
+    download: Download,
+) -> Result<(ddi::Response, Sending), ddi::Response> {
+    let ready = async {
+        let permit = permit(context).await?;
+        Some((permit, open(context, &download).await?))
+    };
+    let Some((permit, file)) = ready.await else {
+        context.presence.borrow_mut().excuse(&download.gateway);
+        return Err(ddi::too_busy());
+    };
+    let moving = Rc::new(Moving { context: Rc::clone(context), download, file: Arc::new(file), _permit: permit });
+    let verdict = context.sink.ask(moving.download.requested(), context.caps.verdict).await;
+    let head = moving.download.respond(&mut context.presence.borrow_mut(), verdict)?;
+    let next = moving.download.first;
+    Ok((head, Sending { moving, next, reading: None, buffer: BytesMut::new() }))
+}
+
+/// Leave to send a body; waits for another to end, if not too many do.
+async fn permit(context: &Rc<Context>) -> Option<OwnedSemaphorePermit> {
+    let bodies = Arc::clone(&context.bodies);
+    if let Ok(permit) = Arc::clone(&bodies).try_acquire_owned() {
+        return Some(permit);
+    }
+    let _waiting = Waiting::new(context)?;
+    timeout(context.caps.repair, bodies.acquire_owned()).await.ok()?.ok()
+}
+
+/// One that waits for leave.
+struct Waiting(Rc<Context>);
+
+impl Waiting {
+    fn new(context: &Rc<Context>) -> Option<Self> {
+        let waiting = context.waiting.get();
+        (waiting < context.caps.waiting).then(|| {
+            context.waiting.set(waiting + 1);
+            Self(Rc::clone(context))
+        })
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.0.waiting.set(self.0.waiting.get() - 1);
+    }
+}
+
+/// The file; one that is being verified or repaired holds the request for a while (b.0.7).
+async fn open(context: &Context, download: &Download) -> Option<File> {
+    let pause = (context.caps.repair / 30).max(Duration::from_millis(10));
+    let end = Instant::now() + context.caps.repair;
+    loop {
+        match (context.open)(&download.artifact.key.digest) {
+            Opened::Ready(file) => return Some(file),
+            Opened::NotReady if Instant::now() < end => sleep(pause).await,
+            Opened::NotReady => return None,
+        }
+    }
+}
+
+impl Sending {
+    /// How many bytes are still to come.
+    pub(super) fn left(&self) -> u64 {
+        self.moving.download.last + 1 - self.next
+    }
+
+    /// The next bytes; `None` at the end.
+    pub(super) fn poll_next(&mut self, wake: &mut Wake<'_>) -> Poll<Option<Result<Bytes, Broken>>> {
+        if self.left() == 0 {
+            return Poll::Ready(None);
+        }
+        let (moving, next) = (&self.moving, self.next);
+        let buffer = &mut self.buffer;
+        let reading =
+            self.reading.get_or_insert_with(|| Box::pin(chunk(Rc::clone(moving), next, std::mem::take(buffer))));
+        let read = ready!(reading.as_mut().poll(wake));
+        self.reading = None;
+        Poll::Ready(Some(match read {
+            Ok((bytes, buffer)) => {
+                self.buffer = buffer;
+                self.next += bytes.len() as u64;
+                self.moving.sent(bytes.len());
+                Ok(bytes)
+            }
+            Err(broken) => {
+                self.moving.broke(&broken);
+                Err(broken)
+            }
+        }))
+    }
+}
+
+/// Reads the chunk at `offset`; the one with the artifact's last byte waits until that is committed.
+async fn chunk(moving: Rc<Moving>, offset: u64, mut buffer: BytesMut) -> Result<(Bytes, BytesMut), Broken> {
+    let left = moving.download.last + 1 - offset;
+    let length = usize::try_from(left).unwrap_or(usize::MAX).min(moving.context.caps.chunk);
+    let file = Arc::clone(&moving.file);
+    let read = spawn_blocking(move || -> io::Result<BytesMut> {
+        buffer.resize(length, 0);
+        file.read_exact_at(&mut buffer, offset)?;
+        Ok(buffer)
+    });
+    let mut buffer = read.await??;
+    if length as u64 == left && moving.download.holds_end() {
+        let verdict = moving.context.sink.ask(moving.download.served(), moving.context.caps.verdict).await;
+        verdict.ok_or(Broken::Unrecorded)?;
+    }
+    Ok((buffer.split().freeze(), buffer))
+}
+
+impl Moving {
+    /// Bytes were handed on: the gateway lives.
+    fn sent(&self, bytes: usize) {
+        self.context.stats.count(|counts| counts.served_bytes += bytes as u64);
+        let seen = self.context.presence.borrow_mut().heard(&self.download.gateway, (self.context.clock)());
+        self.context.sink.tell(seen);
+    }
+
+    /// Our fault: a failure that the gateway reports next uses no attempt.
+    fn broke(&self, broken: &Broken) {
+        self.context.presence.borrow_mut().excuse(&self.download.gateway);
+        self.context.stats.count(|counts| counts.broken += 1);
+        tracing::warn!(gateway = %self.download.gateway, digest = %self.download.artifact.key.digest, error = %broken,
+            "an artifact's body was cut");
+    }
+}
+
+impl Drop for Moving {
+    fn drop(&mut self) {
+        self.context.sink.tell([self.download.ended()]);
+    }
+}

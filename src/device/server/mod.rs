@@ -1,0 +1,133 @@
+//! The device server: sockets, deadlines and bodies around the pure answers of `ddi`.
+//!
+//! One thread, one task per connection. Must never wait while it holds the board, nor keep a device waiting for a poll.
+
+mod body;
+mod caps;
+mod connection;
+mod download;
+mod patient;
+mod slots;
+mod stats;
+
+use std::cell::{Cell, RefCell};
+use std::fs::File;
+use std::io;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+
+use crate::model::{Digest, SiteTime};
+
+use super::ddi::Settings;
+use super::{Board, Presence, Sink};
+pub use caps::Caps;
+use slots::Slots;
+pub use stats::{Counts, Stats};
+
+/// What opening an artifact for a device leads to.
+#[derive(Debug)]
+pub enum Opened {
+    /// The verified file.
+    Ready(File),
+    /// It is not there, or still being verified; to be asked for again.
+    NotReady,
+}
+
+/// Where the server finds what it needs.
+pub struct Context {
+    /// What gateways may see.
+    pub board: Rc<RefCell<Board>>,
+    /// Who is there.
+    pub presence: Rc<RefCell<Presence>>,
+    /// What the site file says; may be replaced while the server runs.
+    pub settings: RefCell<Settings>,
+    /// Site time.
+    pub clock: Rc<dyn Fn() -> SiteTime>,
+    /// Opens a verified artifact.
+    pub open: Rc<dyn Fn(&Digest) -> Opened>,
+    /// The way to the heart.
+    pub sink: Sink,
+    /// What happened.
+    pub stats: Stats,
+    /// The limits.
+    pub caps: Caps,
+    bodies: Arc<Semaphore>,
+    waiting: Cell<usize>,
+}
+
+impl Context {
+    /// With nothing counted yet.
+    pub fn new(
+        board: Rc<RefCell<Board>>,
+        presence: Rc<RefCell<Presence>>,
+        settings: Settings,
+        clock: Rc<dyn Fn() -> SiteTime>,
+        open: Rc<dyn Fn(&Digest) -> Opened>,
+        sink: Sink,
+        caps: Caps,
+    ) -> Self {
+        Self {
+            board,
+            presence,
+            settings: RefCell::new(settings),
+            clock,
+            open,
+            sink,
+            stats: Stats::default(),
+            caps,
+            bodies: Arc::new(Semaphore::new(caps.bodies)),
+            waiting: Cell::new(0),
+        }
+    }
+}
+
+/// Serves devices until `shutdown` is done; then answers what is under way, for at most [`Caps::farewell`], and closes.
+///
+/// Runs within a `LocalSet`.
+pub async fn serve(listener: TcpListener, context: Rc<Context>, shutdown: impl Future<Output = ()>) {
+    let slots = Rc::new(Slots::default());
+    let accepting = accept(&listener, &context, &slots);
+    tokio::select! {
+        () = shutdown => {}
+        () = accepting => {}
+        // Returns only when the loop has ended: every question is answered 429 from then on.
+        () = keep_up(&context) => {}
+    }
+    drop(listener);
+    slots.close(context.caps.farewell).await;
+}
+
+async fn keep_up(context: &Context) {
+    context.sink.keep_up().await;
+    std::future::pending().await
+}
+
+/// Accepts always; makes room by closing the connection that has been without a request for longest.
+async fn accept(listener: &TcpListener, context: &Rc<Context>, slots: &Rc<Slots>) {
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                if slots.room(context.caps.connections).await {
+                    context.stats.count(|counts| counts.evicted += 1);
+                }
+                context.stats.count(|counts| counts.accepted += 1);
+                connection::start(context, slots, stream);
+            }
+            Err(error) => recover(slots, &error).await,
+        }
+    }
+}
+
+/// Out of file descriptors or memory: gives one back and waits, for the listener stays readable and would spin.
+async fn recover(slots: &Slots, error: &io::Error) {
+    if matches!(error.kind(), io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset) {
+        return;
+    }
+    tracing::warn!(%error, open = slots.count(), "cannot accept devices, trying again");
+    slots.evict();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+}

@@ -1,0 +1,199 @@
+//! How attempts end: with success, with another try, or for good.
+
+use std::time::Duration;
+
+use super::draft::Draft;
+use super::state::{Gateway, Member, Rollout, State, Step};
+use crate::model::{
+    Client, ConfirmBy, ControllerId, FailedReason, Presence, RolloutId, SiteTime, SkippedReason, WaitingReason, What,
+};
+
+/// What follows a failed attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Then {
+    /// Another try under a new id after a while, as long as attempts are left.
+    RetryLater,
+    /// Another try under a new id at once, as long as attempts are left.
+    RetryNow,
+    /// Nothing.
+    Stop,
+}
+
+const FIRST_BACKOFF: Duration = Duration::from_secs(60);
+const LONGEST_BACKOFF: Duration = Duration::from_secs(3600);
+
+/// One minute after the first failed attempt, doubling to an hour.
+fn backoff(attempts: u8) -> Duration {
+    let doublings = u32::from(attempts.saturating_sub(1)).min(6);
+    (FIRST_BACKOFF * 2_u32.pow(doublings)).min(LONGEST_BACKOFF)
+}
+
+/// Which proof a gateway's update needs.
+pub(super) fn proof(state: &State, rollout: &Rollout, gateway: &Gateway) -> ConfirmBy {
+    match rollout.spec.confirm_by {
+        ConfirmBy::Auto if state.settings.ever_reported(gateway, &rollout.spec.artifact.key.name) => {
+            ConfirmBy::ReportedVersion
+        }
+        ConfirmBy::Auto => ConfirmBy::Feedback,
+        said => said,
+    }
+}
+
+impl Draft<'_> {
+    /// An attempt failed. One that failed through our own fault uses none up.
+    pub(super) fn fail_attempt(
+        &mut self,
+        rollout: RolloutId,
+        id: &ControllerId,
+        reason: FailedReason,
+        message: Option<String>,
+        then: Then,
+    ) {
+        let Some(allowed) = self.state.rollouts.get(&rollout).map(|rollout| rollout.spec.attempts) else { return };
+        let Some(member) = self.member(rollout, id) else { return };
+        let excused = then != Then::Stop && member.action.as_ref().is_some_and(|action| action.excused);
+        let attempts = if excused { member.attempts } else { member.attempts.saturating_add(1) };
+        let detail = match &message {
+            Some(message) => format!("{reason}: {message}"),
+            None => reason.to_string(),
+        };
+        self.close(rollout, id);
+        let retry_at = (then == Then::RetryLater).then(|| self.now.site.plus(backoff(attempts.max(1))));
+        self.edit_member(rollout, id, |member| {
+            member.attempts = attempts;
+            member.message = message;
+            member.retry_at = None;
+        });
+        if then == Then::Stop || attempts >= allowed {
+            self.step(rollout, id, Step::Failed(reason));
+            self.note_member(What::Failed, rollout, id, detail);
+        } else {
+            self.edit_member(rollout, id, |member| member.retry_at = retry_at);
+            self.step(rollout, id, Step::Waiting(WaitingReason::Backoff));
+            let excuse = if excused { "; it uses no attempt, the fault was ours" } else { "" };
+            self.note_member(What::AttemptFailed, rollout, id, detail + excuse);
+        }
+    }
+
+    /// The download deadline passed before the artifact was fully served: the same order is offered again while attempts
+    /// are left and the gateway still polls.
+    pub(super) fn lapse(&mut self, rollout: RolloutId, id: &ControllerId) {
+        let Some(allowed) = self.state.rollouts.get(&rollout).map(|rollout| rollout.spec.attempts) else { return };
+        let attempts = self.member(rollout, id).map_or(0, |member| member.attempts.saturating_add(1));
+        if !self.is_polling(id) || attempts >= allowed {
+            return self.fail_attempt(rollout, id, FailedReason::NoFeedback, None, Then::Stop);
+        }
+        self.edit_member(rollout, id, |member| {
+            member.attempts = attempts;
+            if let Some(action) = &mut member.action {
+                action.fetched = false;
+                action.deadline = None;
+            }
+        });
+        self.step(rollout, id, Step::Waiting(WaitingReason::Backoff));
+        self.note_member(What::AttemptFailed, rollout, id, "the download deadline passed");
+    }
+
+    /// The gateway reported success and there was a download: wait for the proof, if it has not been given already.
+    pub(super) fn reported_success(&mut self, rollout: RolloutId, id: &ControllerId) {
+        let Some((spec, proof, gateway)) = self.state.rollouts.get(&rollout).and_then(|r| {
+            let gateway = self.state.gateways.get(id)?;
+            Some((r.spec.clone(), proof(self.state, r, gateway), gateway))
+        }) else {
+            return;
+        };
+        let after_reboot = matches!(gateway.client, Client::SwUpdate | Client::Zephyr);
+        let interval = self.state.interval(gateway);
+        self.close(rollout, id);
+        if proof == ConfirmBy::Feedback && after_reboot {
+            return self.updated(rollout, id, "the gateway reported it after its reboot");
+        }
+        let now = self.now.site;
+        let mut deadline = now.plus(spec.deadlines.confirm);
+        let mut confirm_from = None;
+        if proof == ConfirmBy::Feedback {
+            let from = now.plus((interval * 2).max(STILL_THERE));
+            deadline = deadline.max(from.plus(interval * 2));
+            confirm_from = Some(from);
+        }
+        self.edit_member(rollout, id, |member| {
+            if let Some(action) = &mut member.action {
+                action.confirm_from = confirm_from;
+                action.deadline = Some(deadline);
+            }
+        });
+        self.step(rollout, id, Step::Confirming);
+        self.note_member(What::Reported, rollout, id, "success");
+    }
+
+    /// The install deadline passed without a word. Only a version can tell now, so one is waited for.
+    pub(super) fn lapse_install(&mut self, rollout: RolloutId, id: &ControllerId) {
+        if !self.is_polling(id) {
+            return self.fail_attempt(rollout, id, FailedReason::NoFeedback, None, Then::Stop);
+        }
+        let Some(confirm) = self.state.rollouts.get(&rollout).map(|r| r.spec.deadlines.confirm) else { return };
+        let deadline = self.now.site.plus(confirm);
+        self.edit_member(rollout, id, |member| {
+            if let Some(action) = &mut member.action {
+                action.deadline = Some(deadline);
+            }
+        });
+        self.step(rollout, id, Step::Confirming);
+    }
+
+    /// The confirm deadline passed. A version reported from now on decides; without one the update failed.
+    pub(super) fn lapse_confirm(&mut self, rollout: RolloutId, id: &ControllerId) {
+        let overdue = self.member(rollout, id).is_some_and(|m| m.action.as_ref().is_some_and(|action| action.overdue));
+        if overdue || !self.is_polling(id) {
+            return self.fail_attempt(rollout, id, FailedReason::NoFeedback, None, Then::Stop);
+        }
+        let Some(gateway) = self.state.gateways.get(id) else { return };
+        let deadline = self.now.site.plus(self.state.interval(gateway) * 2);
+        self.edit_member(rollout, id, |member| {
+            if let Some(action) = &mut member.action {
+                action.overdue = true;
+                action.deadline = Some(deadline);
+            }
+        });
+    }
+
+    /// A member is updated. An order that is still open stays so for a while: the gateway may yet want to report on it.
+    pub(super) fn updated(&mut self, rollout: RolloutId, id: &ControllerId, proof: &str) {
+        let Some(confirm) = self.state.rollouts.get(&rollout).map(|r| r.spec.deadlines.confirm) else { return };
+        let until = self.now.site.plus(confirm);
+        self.edit_member(rollout, id, |member| {
+            member.message = None;
+            member.reported = None;
+            if let Some(action) = &mut member.action {
+                action.overdue = false;
+                action.confirm_from = None;
+                action.deadline = action.open.then_some(until);
+            }
+        });
+        self.step(rollout, id, Step::Updated);
+        self.note_member(What::Updated, rollout, id, proof);
+    }
+
+    /// A member needs nothing from this rollout.
+    pub(super) fn skip(&mut self, rollout: RolloutId, id: &ControllerId, reason: SkippedReason) {
+        self.close(rollout, id);
+        self.step(rollout, id, Step::Skipped(reason));
+        self.note_member(What::Skipped, rollout, id, reason.to_string());
+    }
+
+    pub(super) fn is_polling(&self, id: &ControllerId) -> bool {
+        self.state.gateways.get(id).is_some_and(|gateway| gateway.presence == Presence::Polling)
+    }
+}
+
+/// Under `Feedback` a gateway must still be there so long after it reported success: it may yet have to reboot.
+const STILL_THERE: Duration = Duration::from_secs(300);
+
+impl Member {
+    /// When something is due for it.
+    pub(super) fn due(&self) -> Option<SiteTime> {
+        let deadline = self.action.as_ref().and_then(|action| action.deadline);
+        let retry_at = self.retry_at.filter(|_| matches!(self.step, Step::Waiting(_)));
+        [deadline, retry_at].into_iter().flatten().min()
+    }
+}

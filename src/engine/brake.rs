@@ -1,0 +1,83 @@
+//! The brakes: why a member may not be offered its update, or not yet. Nothing else decides this.
+
+use super::state::{Member, Rollout, State, Step};
+use crate::model::{ControllerId, Presence, RolloutId, SiteTime, WaitingReason};
+
+/// How much is under way.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Load {
+    /// Members of the rollout between offer and end.
+    pub in_flight: u32,
+    /// Members of any rollout that are offered or downloading.
+    pub downloads: u32,
+}
+
+impl Load {
+    pub(super) fn of(state: &State, rollout: RolloutId) -> Self {
+        let mut load = Self::default();
+        for (id, other) in &state.rollouts {
+            for member in other.members.values() {
+                load.downloads += u32::from(matches!(member.step, Step::Offered | Step::Downloading));
+                load.in_flight += u32::from(*id == rollout && member.step.is_in_flight());
+            }
+        }
+        load
+    }
+
+    /// The load on one that is under way itself.
+    pub(super) fn without_one(self) -> Self {
+        Self { in_flight: self.in_flight.saturating_sub(1), downloads: self.downloads.saturating_sub(1) }
+    }
+}
+
+/// The brake that holds whatever else is under way: it also takes back an offer that was not fetched.
+pub(super) fn standing(
+    state: &State,
+    now: SiteTime,
+    (id, rollout): (RolloutId, &Rollout),
+    (gateway_id, member): (&ControllerId, &Member),
+) -> Option<WaitingReason> {
+    let gateway = state.gateways.get(gateway_id)?;
+    let unlisted = !state.listed || !rollout.listed || !gateway.listed;
+    let wave_open = match (member.wave, &rollout.frozen) {
+        (Some(at), Some(frozen)) => frozen.waves.get(usize::from(at)).is_some_and(|wave| wave.opened_at.is_some()),
+        (None, Some(_)) => member.joiner && rollout.ready_at.is_some(),
+        _ => false,
+    };
+    let brakes = [
+        (state.site.lost, WaitingReason::StoreLost),
+        (unlisted, WaitingReason::Unlisted),
+        (gateway.spec.hold, WaitingReason::Held),
+        (gateway.unknown_version, WaitingReason::UnknownVersion),
+        (rollout.is_stopped(), WaitingReason::Paused),
+        (!state.is_verified(&rollout.spec.artifact.key.digest), WaitingReason::ArtifactNotVerified),
+        (!wave_open, WaitingReason::WaveNotOpen),
+        (gateway.busy.is_some_and(|busy| busy != id), WaitingReason::ActionOpen),
+        (gateway.presence != Presence::Polling, WaitingReason::Offline),
+        (member.retry_at.is_some_and(|at| now < at), member.pause_reason()),
+    ];
+    brakes.into_iter().find_map(|(holds, reason)| holds.then_some(reason))
+}
+
+/// The brake that holds only because of others: there is no room for one more.
+pub(super) fn room(state: &State, rollout: &Rollout, load: Load) -> Option<WaitingReason> {
+    let total = rollout.frozen.as_ref().map_or(0, |frozen| frozen.total);
+    if load.in_flight >= rollout.spec.strategy.max_in_flight.of(total) {
+        return Some(WaitingReason::MaxInFlight);
+    }
+    (load.downloads >= state.settings.download_slots).then_some(WaitingReason::DownloadSlot)
+}
+
+impl Rollout {
+    /// Paused by its spec, or because too many members failed.
+    pub fn is_stopped(&self) -> bool {
+        self.spec.paused || self.tripped.is_some()
+    }
+}
+
+impl Member {
+    /// Why it waits for `retry_at`.
+    fn pause_reason(&self) -> WaitingReason {
+        if self.not_fetched > 0 && self.attempts == 0 { WaitingReason::NotFetched } else { WaitingReason::Backoff }
+    }
+}

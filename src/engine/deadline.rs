@@ -1,0 +1,65 @@
+//! What happens when a member's time is up.
+
+use super::attempt::Then;
+use super::draft::Draft;
+use super::state::{Member, Step};
+use crate::model::{ControllerId, FailedReason, Presence, RolloutId, WaitingReason};
+
+/// So many offers may lie unfetched; then the member failed.
+const MOST_UNFETCHED: u8 = 3;
+
+/// Runs every deadline of a rollout's members that has passed.
+pub(super) fn run(draft: &mut Draft, id: RolloutId) {
+    let Some(rollout) = draft.state.rollouts.get(&id) else { return };
+    let now = draft.now.site;
+    let is_due = |member: &&Member| member.action.as_ref().is_some_and(|a| a.deadline.is_some_and(|at| at <= now));
+    let due: Vec<_> =
+        rollout.members.iter().filter(|(_, member)| is_due(member)).map(|(id, m)| (id.clone(), m.step)).collect();
+    for (gateway, step) in due {
+        match step {
+            Step::Offered => not_fetched(draft, id, &gateway),
+            Step::Downloading => draft.lapse(id, &gateway),
+            Step::Installing => draft.lapse_install(id, &gateway),
+            Step::Confirming => draft.lapse_confirm(id, &gateway),
+            // an order left open for a last word that did not come
+            Step::Updated | Step::Failed(_) | Step::Skipped(_) | Step::Waiting(_) => draft.close(id, &gateway),
+        }
+    }
+    gone_after_fetching(draft, id);
+}
+
+/// An offer lay for two intervals although the gateway polls.
+fn not_fetched(draft: &mut Draft, id: RolloutId, gateway: &ControllerId) {
+    if !draft.is_polling(gateway) {
+        return draft.withdraw(id, gateway, WaitingReason::Offline);
+    }
+    let times = draft.member(id, gateway).map_or(0, |member| member.not_fetched.saturating_add(1));
+    draft.edit_member(id, gateway, |member| member.not_fetched = times);
+    if times >= MOST_UNFETCHED {
+        return draft.fail_attempt(id, gateway, FailedReason::NotFetched, None, Then::Stop);
+    }
+    let Some(interval) = draft.state.gateways.get(gateway).map(|gateway| draft.state.interval(gateway)) else { return };
+    let retry_at = Some(draft.now.site.plus(interval));
+    draft.withdraw(id, gateway, WaitingReason::NotFetched);
+    draft.edit_member(id, gateway, |member| member.retry_at = retry_at);
+}
+
+/// Offline excuses only members that never fetched their order: one that did, failed or lapsed, and then went away for good
+/// would otherwise be waited for for ever and count for nothing.
+fn gone_after_fetching(draft: &mut Draft, id: RolloutId) {
+    let Some(rollout) = draft.state.rollouts.get(&id) else { return };
+    let offline = |gateway: &ControllerId| {
+        draft.state.gateways.get(gateway).is_some_and(|gateway| gateway.presence == Presence::Offline)
+    };
+    let gone: Vec<_> = rollout
+        .members
+        .iter()
+        .filter(|(gateway, member)| {
+            matches!(member.step, Step::Waiting(_) | Step::Offered) && member.ever_fetched() && offline(gateway)
+        })
+        .map(|(gateway, member)| (gateway.clone(), member.message.clone()))
+        .collect();
+    for (gateway, message) in gone {
+        draft.fail_attempt(id, &gateway, FailedReason::NoFeedback, message, Then::Stop);
+    }
+}

@@ -1,0 +1,239 @@
+//! The state while a step changes it, and the list of what was changed.
+
+use std::collections::BTreeSet;
+
+use super::state::{Artifact, Gateway, Member, Rollout, Site, State, Step};
+use crate::model::{ActionId, ControllerId, Digest, JournalEntry, Now, RolloutId, What};
+
+/// The state in the hands of one step. If the step's commit fails the state is dropped and rebuilt, so that a draft can
+/// change it in place.
+#[derive(Debug)]
+pub struct Draft<'s> {
+    /// The state; read it freely, change it through the draft.
+    pub(super) state: &'s mut State,
+    pub(super) now: Now,
+    changes: Changes,
+}
+
+/// What a step changed.
+#[derive(Debug, Default)]
+pub struct Changes {
+    /// The site's counters or marks.
+    pub site: bool,
+    /// Gateways to save.
+    pub gateways: BTreeSet<ControllerId>,
+    /// Rollouts to save, or to delete if they are gone.
+    pub rollouts: BTreeSet<RolloutId>,
+    /// Members to save, or to delete if they are gone.
+    pub members: BTreeSet<(RolloutId, ControllerId)>,
+    /// Artifacts to save.
+    pub artifacts: BTreeSet<Digest>,
+    /// Rows for the journal.
+    pub journal: Vec<JournalEntry>,
+    /// Gateways whose view on the board may have changed, saved or not.
+    pub seen: BTreeSet<ControllerId>,
+    /// Rollouts that `settle` must look at.
+    pub(super) touched: BTreeSet<RolloutId>,
+}
+
+impl<'s> Draft<'s> {
+    /// Takes the state into a step.
+    pub fn new(state: &'s mut State, now: Now) -> Self {
+        Self { state, now, changes: Changes::default() }
+    }
+
+    /// Ends the step.
+    pub fn finish(self) -> Changes {
+        self.changes
+    }
+
+    pub(super) fn touch(&mut self, rollout: RolloutId) {
+        self.changes.touched.insert(rollout);
+    }
+
+    pub(super) fn touch_all(&mut self) {
+        self.changes.touched.extend(self.state.rollouts.keys());
+    }
+
+    /// A gateway changed: every rollout that has it, or might take it, must be looked at.
+    pub(super) fn touch_gateway(&mut self, id: &ControllerId) {
+        self.changes.seen.insert(id.clone());
+        let Some(gateway) = self.state.gateways.get(id) else { return };
+        let concerned = self.state.rollouts.iter().filter(|(_, rollout)| {
+            rollout.members.contains_key(id) || rollout.spec.selector.selects(&gateway.spec.labels)
+        });
+        self.changes.touched.extend(concerned.map(|(id, _)| *id));
+    }
+
+    pub(super) fn take_touched(&mut self) -> BTreeSet<RolloutId> {
+        std::mem::take(&mut self.changes.touched)
+    }
+
+    pub(super) fn edit_site(&mut self, edit: impl FnOnce(&mut Site)) {
+        edit(&mut self.state.site);
+        self.changes.site = true;
+    }
+
+    /// Changes a gateway's saved facts.
+    pub(super) fn edit_gateway(&mut self, id: &ControllerId, edit: impl FnOnce(&mut Gateway)) {
+        let Some(gateway) = self.state.gateways.get_mut(id) else { return };
+        let before = gateway.clone();
+        edit(gateway);
+        if *gateway != before {
+            self.changes.gateways.insert(id.clone());
+            self.touch_gateway(id);
+        }
+    }
+
+    /// Changes facts of a gateway that are not saved.
+    pub(super) fn edit_gateway_volatile(&mut self, id: &ControllerId, edit: impl FnOnce(&mut Gateway)) {
+        if let Some(gateway) = self.state.gateways.get_mut(id) {
+            edit(gateway);
+            self.touch_gateway(id);
+        }
+    }
+
+    pub(super) fn add_gateway(&mut self, gateway: Gateway) {
+        let id = gateway.spec.controller_id.clone();
+        self.state.gateways.insert(id.clone(), gateway);
+        self.touch_gateway(&id);
+        self.changes.gateways.insert(id);
+    }
+
+    pub(super) fn edit_rollout(&mut self, id: RolloutId, edit: impl FnOnce(&mut Rollout)) {
+        if let Some(rollout) = self.state.rollouts.get_mut(&id) {
+            edit(rollout);
+            self.changes.rollouts.insert(id);
+            self.touch(id);
+        }
+    }
+
+    pub(super) fn add_rollout(&mut self, id: RolloutId, rollout: Rollout) {
+        self.state.rollouts.insert(id, rollout);
+        self.changes.rollouts.insert(id);
+        self.touch(id);
+    }
+
+    pub(super) fn remove_rollout(&mut self, id: RolloutId) {
+        if let Some(rollout) = self.state.rollouts.remove(&id) {
+            self.changes.rollouts.insert(id);
+            for gateway in rollout.members.into_keys() {
+                self.changes.seen.insert(gateway.clone());
+                self.changes.members.insert((id, gateway));
+            }
+        }
+    }
+
+    /// Changes a member. Only a change of what is on disk is saved: waiting reasons are derived.
+    pub(super) fn edit_member(&mut self, rollout: RolloutId, id: &ControllerId, edit: impl FnOnce(&mut Member)) {
+        let Some(member) = self.state.rollouts.get_mut(&rollout).and_then(|r| r.members.get_mut(id)) else { return };
+        let before = member.clone();
+        edit(member);
+        if *member == before {
+            return;
+        }
+        let after = member.step;
+        let still_waits = matches!((before.step, after), (Step::Waiting(_), Step::Waiting(_)));
+        let only_reason = still_waits && Member { step: before.step, ..member.clone() } == before;
+        if !only_reason {
+            self.changes.members.insert((rollout, id.clone()));
+            self.touch(rollout);
+        }
+        let takes_slot = |step| matches!(step, Step::Offered | Step::Downloading);
+        if takes_slot(before.step) && !takes_slot(after) {
+            let waiting = self.state.rollouts.iter().filter(|(_, rollout)| rollout.wants_slot());
+            self.changes.touched.extend(waiting.map(|(id, _)| *id));
+        }
+        self.changes.seen.insert(id.clone());
+    }
+
+    pub(super) fn add_member(&mut self, rollout: RolloutId, id: ControllerId, member: Member) {
+        if let Some(rollout) = self.state.rollouts.get_mut(&rollout) {
+            rollout.members.insert(id.clone(), member);
+        }
+        self.touch(rollout);
+        self.touch_gateway(&id);
+        self.changes.members.insert((rollout, id));
+    }
+
+    pub(super) fn remove_member(&mut self, rollout: RolloutId, id: &ControllerId) {
+        if let Some(rollout) = self.state.rollouts.get_mut(&rollout) {
+            rollout.members.remove(id);
+        }
+        self.changes.members.insert((rollout, id.clone()));
+        self.touch(rollout);
+    }
+
+    pub(super) fn set_artifact(&mut self, digest: Digest, artifact: Artifact) {
+        self.state.artifacts.insert(digest, artifact);
+        self.changes.artifacts.insert(digest);
+        self.touch_all();
+    }
+
+    pub(super) fn member(&self, rollout: RolloutId, id: &ControllerId) -> Option<&Member> {
+        self.state.rollouts.get(&rollout)?.members.get(id)
+    }
+
+    /// Moves a member to another step, from now on.
+    pub(super) fn step(&mut self, rollout: RolloutId, id: &ControllerId, step: Step) {
+        let now = self.now.site;
+        self.edit_member(rollout, id, |member| {
+            if member.step != step {
+                member.step = step;
+                member.since = now;
+            }
+        });
+    }
+
+    /// The next id for an order: never one that a gateway ever named by itself.
+    pub(super) fn next_action_id(&mut self) -> ActionId {
+        let strange = |id| self.state.gateways.values().any(|gateway| gateway.strange_ids.contains(&id));
+        let mut id = self.state.site.action_next;
+        while strange(id) {
+            id = id.next();
+        }
+        self.edit_site(|site| site.action_next = id.next());
+        id
+    }
+
+    /// Writes a row about the site.
+    pub(super) fn note(&mut self, what: What, detail: impl Into<String>) {
+        self.write(what, None, None, detail.into());
+    }
+
+    /// Writes a row about a gateway.
+    pub(super) fn note_gateway(&mut self, what: What, gateway: &ControllerId, detail: impl Into<String>) {
+        self.write(what, None, Some(gateway), detail.into());
+    }
+
+    /// Writes a row about a rollout.
+    pub(super) fn note_rollout(&mut self, what: What, rollout: RolloutId, detail: impl Into<String>) {
+        self.write(what, Some(rollout), None, detail.into());
+    }
+
+    /// Writes a row about a member.
+    pub(super) fn note_member(
+        &mut self,
+        what: What,
+        rollout: RolloutId,
+        gateway: &ControllerId,
+        detail: impl Into<String>,
+    ) {
+        self.write(what, Some(rollout), Some(gateway), detail.into());
+    }
+
+    fn write(&mut self, what: What, rollout: Option<RolloutId>, gateway: Option<&ControllerId>, detail: String) {
+        let rollout = rollout
+            .and_then(|id| self.state.rollouts.get(&id))
+            .map(|rollout| format!("{} ({})", rollout.identity, rollout.spec.artifact.key));
+        let gateway = gateway.map(ToString::to_string);
+        self.changes.journal.push(JournalEntry {
+            at: self.now.site,
+            wall: self.now.wall,
+            what,
+            rollout,
+            gateway,
+            detail,
+        });
+    }
+}

@@ -1,0 +1,96 @@
+//! What should be true outside: computed from the state, and the same again after a crash.
+
+use std::collections::BTreeMap;
+
+use super::state::{Action, Gateway, Rollout, State, Step};
+use crate::model::{ActionId, ArtifactSpec, ControllerId, FailedReason, RolloutId, SiteTime, Sums, TokenHash};
+
+/// What one gateway may see.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GatewayView<'s> {
+    /// The hash of its token.
+    pub token: Option<TokenHash>,
+    /// Should it report its attributes?
+    pub ask: Ask,
+    /// Its open order.
+    pub offer: Option<OfferView<'s>>,
+    /// A poll from this time on is an event.
+    pub tell_poll_from: Option<SiteTime>,
+}
+
+/// Should a gateway report its attributes?
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ask {
+    /// No.
+    No,
+    /// Until it does.
+    Once,
+    /// Once per poll interval.
+    EachInterval,
+}
+
+/// An open order.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OfferView<'s> {
+    /// Its id.
+    pub action: ActionId,
+    /// Is the link shown?
+    pub link: bool,
+    /// May the gateway download?
+    pub fetched: bool,
+    /// Was the artifact fully served to it?
+    pub served: bool,
+    /// What to install.
+    pub artifact: &'s ArtifactSpec,
+    /// The artifact's other hashes.
+    pub sums: &'s Sums,
+}
+
+/// What a gateway may see.
+pub fn gateway_view<'s>(state: &'s State, id: &ControllerId) -> Option<GatewayView<'s>> {
+    let gateway = state.gateways.get(id)?;
+    let mut memberships = state.rollouts.values().filter_map(|rollout| Some((rollout, rollout.members.get(id)?)));
+    let tell_poll_from = memberships
+        .clone()
+        .filter(|(_, member)| member.step == Step::Confirming)
+        .find_map(|(_, member)| member.action.as_ref()?.confirm_from);
+    let waits_for_version = gateway.unknown_version
+        || memberships.any(|(rollout, member)| match member.step {
+            Step::Confirming | Step::Failed(FailedReason::NoFeedback) => true,
+            Step::Updated => rollout.is_soaking(member),
+            _ => false,
+        });
+    let ask = match () {
+        () if waits_for_version => Ask::EachInterval,
+        () if gateway.attributes_due => Ask::Once,
+        () => Ask::No,
+    };
+    Some(GatewayView { token: gateway.spec.token, ask, offer: offer(state, gateway, id), tell_poll_from })
+}
+
+fn offer<'s>(state: &'s State, gateway: &Gateway, id: &ControllerId) -> Option<OfferView<'s>> {
+    let rollout = state.rollouts.get(&gateway.busy?)?;
+    let member = rollout.members.get(id)?;
+    let action: &Action = member.open_action()?;
+    let artifact = &rollout.spec.artifact;
+    Some(OfferView {
+        action: action.id,
+        link: !action.hidden && !matches!(member.step, Step::Waiting(_)),
+        fetched: action.fetched && !action.hidden,
+        served: gateway.fully_served(&artifact.key.digest),
+        artifact,
+        sums: state.artifacts.get(&artifact.key.digest)?.sums.as_ref()?,
+    })
+}
+
+/// The artifacts that some rollout may still need, by rollout.
+pub fn wanted_artifacts(state: &State) -> BTreeMap<RolloutId, ArtifactSpec> {
+    let needs = |rollout: &Rollout| !rollout.replaced || rollout.members.values().any(|m| m.open_action().is_some());
+    let wanted = state.rollouts.iter().filter(|(_, rollout)| needs(rollout));
+    wanted.map(|(id, rollout)| (*id, rollout.spec.artifact.clone())).collect()
+}
+
+/// When the next deadline is.
+pub fn next_due(state: &State) -> Option<SiteTime> {
+    state.rollouts.values().filter_map(|rollout| rollout.next_due).min()
+}

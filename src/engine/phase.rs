@@ -1,0 +1,127 @@
+//! How a rollout stands, for people and for `kubectl wait`.
+
+use super::state::{Rollout, State, Step};
+use super::wave::{self, Proof};
+use crate::model::{SiteTime, WaitingReason};
+
+/// How a rollout stands; the texts complete "Reconciling: …".
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Phase {
+    /// All done.
+    Ready,
+    /// Under way; the reason is a single word, the text is for a person.
+    Reconciling(&'static str, String),
+    /// Needs a person.
+    Stalled(&'static str, String),
+}
+
+/// How many members are at which step.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the steps of `Step`")]
+pub struct Steps {
+    pub waiting: u32,
+    pub offered: u32,
+    pub downloading: u32,
+    pub installing: u32,
+    pub confirming: u32,
+    pub updated: u32,
+    pub failed: u32,
+    pub skipped: u32,
+}
+
+/// The same for a person: disjoint, and adds up to the total.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the columns of status")]
+pub struct Summary {
+    pub total: u32,
+    pub pending: u32,
+    pub updating: u32,
+    pub updated: u32,
+    pub failed: u32,
+    pub skipped: u32,
+    pub offline: u32,
+}
+
+/// Counts the members by step.
+pub fn steps(rollout: &Rollout) -> Steps {
+    let mut steps = Steps::default();
+    for member in rollout.members.values() {
+        let count = match member.step {
+            Step::Waiting(_) => &mut steps.waiting,
+            Step::Offered => &mut steps.offered,
+            Step::Downloading => &mut steps.downloading,
+            Step::Installing => &mut steps.installing,
+            Step::Confirming => &mut steps.confirming,
+            Step::Updated => &mut steps.updated,
+            Step::Failed(_) => &mut steps.failed,
+            Step::Skipped(_) => &mut steps.skipped,
+        };
+        *count += 1;
+    }
+    steps
+}
+
+/// Counts the members for a person.
+pub fn summary(rollout: &Rollout) -> Summary {
+    let steps = steps(rollout);
+    let offline = rollout.members.values().filter(|m| m.step == Step::Waiting(WaitingReason::Offline)).count();
+    let offline = u32::try_from(offline).unwrap_or(u32::MAX);
+    let updating = steps.offered + steps.downloading + steps.installing + steps.confirming;
+    Summary {
+        total: u32::try_from(rollout.members.len()).unwrap_or(u32::MAX),
+        pending: steps.waiting - offline,
+        updating,
+        updated: steps.updated,
+        failed: steps.failed,
+        skipped: steps.skipped,
+        offline,
+    }
+}
+
+/// How a rollout stands.
+pub fn phase(state: &State, rollout: &Rollout, now: SiteTime) -> Phase {
+    if state.site.lost {
+        return Phase::Stalled("StoreLost", WaitingReason::StoreLost.remedy().into());
+    }
+    if let Some(tripped) = &rollout.tripped {
+        let place = tripped.wave.map_or("altogether".into(), |at| format!("in wave {}", at + 1));
+        let text = format!("{} failed {place}, the limit is {}", tripped.failures, tripped.limit);
+        return Phase::Stalled("FailureLimit", text);
+    }
+    if rollout.ready_at.is_some() {
+        return Phase::Ready;
+    }
+    let artifact = state.artifacts.get(&rollout.spec.artifact.key.digest);
+    if let Some(why) = artifact.and_then(|artifact| artifact.failed.as_ref()) {
+        return Phase::Stalled("ArtifactFailed", why.clone());
+    }
+    if !state.listed || !rollout.listed {
+        return Phase::Reconciling("Unlisted", WaitingReason::Unlisted.meaning().into());
+    }
+    if rollout.spec.paused {
+        return Phase::Reconciling("Paused", "`spec.paused` is true".into());
+    }
+    if rollout.members.is_empty() {
+        return Phase::Stalled("NoMembers", "no gateway has the labels that the selector asks for".into());
+    }
+    if !state.is_verified(&rollout.spec.artifact.key.digest) {
+        return Phase::Reconciling("ArtifactNotVerified", WaitingReason::ArtifactNotVerified.meaning().into());
+    }
+    wave_phase(rollout, now)
+}
+
+fn wave_phase(rollout: &Rollout, now: SiteTime) -> Phase {
+    let of = rollout.frozen.as_ref().map_or(0, |frozen| frozen.waves.len());
+    match wave::current(rollout) {
+        Some((at, Some(Proof::SoakUntil(until)))) => {
+            let left = crate::model::format_duration(std::time::Duration::from_secs(until.since(now).as_secs()));
+            Phase::Reconciling("Soaking", format!("wave {} of {of} is watched for another {left}", at + 1))
+        }
+        Some((at, Some(Proof::Unproven))) => {
+            let text = format!("too few of wave {} of {of} are updated for the next to open", at + 1);
+            Phase::Stalled("WaveUnproven", text)
+        }
+        Some((at, _)) => Phase::Reconciling("WaveOpen", format!("wave {} of {of} is being updated", at + 1)),
+        None => Phase::Reconciling("WaveOpen", "the first wave opens".into()),
+    }
+}

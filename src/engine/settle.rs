@@ -1,0 +1,206 @@
+//! Decisions, to a fixpoint, for the rollouts that were touched or are due.
+
+use std::cmp::Reverse;
+
+use super::brake::{self, Load};
+use super::deadline;
+use super::draft::Draft;
+use super::state::{Member, Rollout, State, Step};
+use super::wave::{self, Proof};
+use crate::model::{ControllerId, RolloutId, SiteTime, SkippedReason, WaitingReason};
+
+/// Far more rounds than any chain of decisions is long; a bug must not become an endless loop.
+const MOST_ROUNDS: usize = 1_000;
+
+/// Decides for the rollouts that were touched in this draft, or are due.
+pub fn settle(draft: &mut Draft) {
+    let now = draft.now.site;
+    let due: Vec<_> = draft
+        .state
+        .rollouts
+        .iter()
+        .filter(|(_, r)| r.next_due.is_some_and(|at| at <= now))
+        .map(|(id, _)| *id)
+        .collect();
+    for id in due {
+        draft.touch(id);
+    }
+    for _ in 0..MOST_ROUNDS {
+        // newer intents first: they win where two want one gateway
+        let mut touched: Vec<_> = draft.take_touched().into_iter().collect();
+        touched.sort_by_key(|id| Reverse(draft.state.rollouts.get(id).map(|rollout| rollout.arrival)));
+        if touched.is_empty() {
+            return;
+        }
+        for id in touched {
+            settle_rollout(draft, id);
+        }
+    }
+    debug_assert!(false, "settle found no fixpoint");
+}
+
+/// Decides for all rollouts, as after a start.
+pub fn settle_all(draft: &mut Draft) {
+    draft.touch_all();
+    settle(draft);
+}
+
+fn settle_rollout(draft: &mut Draft, id: RolloutId) {
+    wave::sync_members(draft, id);
+    deadline::run(draft, id);
+    skip(draft, id);
+    wave::freeze(draft, id);
+    wave::trip(draft, id);
+    wave::advance(draft, id);
+    withdraw(draft, id);
+    hide(draft, id);
+    offer(draft, id);
+    retire(draft, id);
+    let Some(rollout) = draft.state.rollouts.get(&id) else { return };
+    let next_due = next_due(draft.state, rollout, draft.now.site);
+    if let Some(rollout) = draft.state.rollouts.get_mut(&id) {
+        rollout.next_due = next_due;
+    }
+}
+
+/// Ends members that a newer rollout took over, and frozen ones that have the version already.
+fn skip(draft: &mut Draft, id: RolloutId) {
+    let state = &*draft.state;
+    let Some(rollout) = state.rollouts.get(&id) else { return };
+    let name = &rollout.spec.artifact.key.name;
+    let newer: Vec<_> =
+        state.rollouts.values().filter(|r| r.arrival > rollout.arrival && r.spec.artifact.key.name == *name).collect();
+    let taken = |gateway: &ControllerId| {
+        let takes = |member: &Member| member.step != Step::Skipped(SkippedReason::NotSelected);
+        rollout.replaced || newer.iter().any(|newer| newer.members.get(gateway).is_some_and(takes))
+    };
+    let has_it = |gateway: &ControllerId| {
+        let version = state.gateways.get(gateway).and_then(|gateway| state.settings.version_of(gateway, name));
+        rollout.frozen.is_some() && wave::has_target(rollout, version.as_ref())
+    };
+    let mut skipped = Vec::new();
+    let mut arrived = Vec::new();
+    for (gateway, member) in &rollout.members {
+        if !matches!(member.step, Step::Waiting(_) | Step::Offered) {
+            continue;
+        }
+        match (taken(gateway), has_it(gateway)) {
+            (_, true) if member.ever_fetched() => arrived.push(gateway.clone()),
+            (_, true) => skipped.push((gateway.clone(), SkippedReason::AlreadyInstalled)),
+            (true, _) => skipped.push((gateway.clone(), SkippedReason::Superseded)),
+            _ => {}
+        }
+    }
+    for (gateway, reason) in skipped {
+        draft.skip(id, &gateway, reason);
+    }
+    for gateway in arrived {
+        draft.updated(id, &gateway, "the gateway reports the version");
+    }
+}
+
+/// Takes back offers that were not fetched and may not stand any more.
+fn withdraw(draft: &mut Draft, id: RolloutId) {
+    let Some(rollout) = draft.state.rollouts.get(&id) else { return };
+    let offered = rollout.members.iter().filter(|(_, member)| member.step == Step::Offered);
+    let held: Vec<_> = offered
+        .filter_map(|(gateway, member)| {
+            let reason = brake::standing(draft.state, draft.now.site, (id, rollout), (gateway, member))?;
+            Some((gateway.clone(), reason))
+        })
+        .collect();
+    for (gateway, reason) in held {
+        draft.withdraw(id, &gateway, reason);
+    }
+}
+
+/// Hides the link from a gateway that idles half-way while it is held or its rollout stands still, and shows it again.
+fn hide(draft: &mut Draft, id: RolloutId) {
+    let Some(rollout) = draft.state.rollouts.get(&id) else { return };
+    let now = draft.now.site;
+    let download = rollout.spec.deadlines.download;
+    let (mut hidden, mut shown) = (Vec::new(), Vec::new());
+    for (gateway, member) in rollout.members.iter().filter(|(_, m)| m.step == Step::Downloading) {
+        match hide_at(draft.state, rollout, gateway, member) {
+            Some(at) if at <= now && member.action.as_ref().is_some_and(|a| !a.hidden) => hidden.push(gateway.clone()),
+            None if member.action.as_ref().is_some_and(|action| action.hidden) => shown.push(gateway.clone()),
+            _ => {}
+        }
+    }
+    for gateway in hidden {
+        draft.edit_member(id, &gateway, |member| {
+            if let Some(action) = &mut member.action {
+                (action.hidden, action.deadline) = (true, None);
+            }
+        });
+    }
+    let deadline = Some(now.plus(download));
+    for gateway in shown {
+        draft.edit_member(id, &gateway, |member| {
+            if let Some(action) = &mut member.action {
+                (action.hidden, action.deadline) = (false, deadline);
+            }
+        });
+    }
+}
+
+/// When a downloading member's link is to be hidden, if it stands still on somebody's word.
+fn hide_at(state: &State, rollout: &Rollout, id: &ControllerId, member: &Member) -> Option<SiteTime> {
+    let gateway = state.gateways.get(id)?;
+    let stands = (gateway.spec.hold || rollout.is_stopped()) && gateway.bodies == 0;
+    stands.then(|| member.since.max(gateway.idle_since).plus(state.interval(gateway) * 2))
+}
+
+/// Offers whom no brake holds, in order, and tells the others why they wait.
+fn offer(draft: &mut Draft, id: RolloutId) {
+    let Some(rollout) = draft.state.rollouts.get(&id) else { return };
+    let mut load = Load::of(draft.state, id);
+    for gateway in rollout.queue.clone() {
+        let state = &*draft.state;
+        let Some(rollout) = state.rollouts.get(&id) else { return };
+        let Some(member) = rollout.members.get(&gateway) else { continue };
+        let Step::Waiting(before) = member.step else { continue };
+        let reason = brake::standing(state, draft.now.site, (id, rollout), (&gateway, member))
+            .or_else(|| brake::room(state, rollout, load));
+        match reason {
+            Some(reason) if reason == before => {}
+            Some(reason) => draft.edit_member(id, &gateway, |member| member.step = Step::Waiting(reason)),
+            None => {
+                draft.offer(id, &gateway);
+                load.in_flight += 1;
+                load.downloads += 1;
+            }
+        }
+    }
+}
+
+/// Forgets a rollout that a newer revision replaced, once no gateway has an order of it in hand.
+fn retire(draft: &mut Draft, id: RolloutId) {
+    let idle = |rollout: &Rollout| {
+        rollout.replaced && rollout.members.values().all(|m| m.step.is_terminal() && m.open_action().is_none())
+    };
+    if draft.state.rollouts.get(&id).is_some_and(idle) {
+        draft.remove_rollout(id);
+    }
+}
+
+/// When a rollout must be looked at again although nothing happens.
+fn next_due(state: &State, rollout: &Rollout, now: SiteTime) -> Option<SiteTime> {
+    let members = rollout.members.iter().flat_map(|(id, member)| {
+        let idles = member.step == Step::Downloading && member.action.as_ref().is_some_and(|action| !action.hidden);
+        [member.due(), if idles { hide_at(state, rollout, id, member) } else { None }]
+    });
+    let soak = match wave::current(rollout) {
+        Some((_, Some(Proof::SoakUntil(until)))) if rollout.tripped.is_none() => Some(until),
+        _ => None,
+    };
+    // what was due is done; what is left of it waits for something else than time
+    members.chain([soak]).flatten().filter(|at| *at > now).min()
+}
+
+impl Rollout {
+    /// Somebody waits for a download slot.
+    pub(super) fn wants_slot(&self) -> bool {
+        self.members.values().any(|member| member.step == Step::Waiting(WaitingReason::DownloadSlot))
+    }
+}

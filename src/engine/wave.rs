@@ -1,0 +1,203 @@
+//! Waves: who belongs to which, when one is proven, and when failures stop the rollout.
+
+use std::collections::BTreeSet;
+
+use super::draft::Draft;
+use super::order::order_key;
+use super::state::{Frozen, Member, Rollout, Step, Tripped, Wave};
+use crate::model::{ControllerId, Percent, RolloutId, SiteTime, SkippedReason, Version, WaitingReason, WaveSpec, What};
+
+/// How a wave stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Proof {
+    /// Members are still on their way.
+    Open,
+    /// All ended well enough; proven at this time if nothing happens.
+    SoakUntil(SiteTime),
+    /// All ended, and too few of them updated.
+    Unproven,
+}
+
+/// At least this share of a wave must be updated for it to prove anything.
+const MIN_UPDATED: u32 = 50;
+
+/// Brings the members in line with the selector: freely before the freeze, by joiners and skips after it.
+pub(super) fn sync_members(draft: &mut Draft, id: RolloutId) {
+    let Some(rollout) = draft.state.rollouts.get(&id) else { return };
+    if rollout.replaced {
+        return;
+    }
+    let (frozen, spec) = (rollout.frozen.is_some(), rollout.spec.clone());
+    let selected: BTreeSet<_> = draft
+        .state
+        .gateways
+        .iter()
+        .filter(|(_, gateway)| spec.selector.selects(&gateway.spec.labels))
+        .map(|(id, _)| id.clone())
+        .collect();
+    let gone: Vec<_> = rollout.members.keys().filter(|id| !selected.contains(*id)).cloned().collect();
+    let known = |id: &ControllerId| {
+        rollout.members.get(id).is_some_and(|m| m.step != Step::Skipped(SkippedReason::NotSelected))
+    };
+    let new: Vec<_> = selected.into_iter().filter(|id| !known(id)).collect();
+    let changed = !gone.is_empty() || !new.is_empty();
+    for gateway in new {
+        let key = order_key(&spec.artifact.key.name, spec.artifact.key.version.as_str(), gateway.as_str());
+        let member = Member::new(key, frozen, draft.now.site);
+        draft.add_member(id, gateway, member);
+    }
+    for gateway in gone {
+        if !frozen {
+            draft.remove_member(id, &gateway);
+        } else if draft.member(id, &gateway).is_some_and(|m| matches!(m.step, Step::Waiting(_) | Step::Offered)) {
+            draft.skip(id, &gateway, SkippedReason::NotSelected);
+        }
+    }
+    if changed && let Some(rollout) = draft.state.rollouts.get_mut(&id) {
+        rollout.requeue();
+    }
+}
+
+/// Freezes the members when the first wave can open, and opens it.
+pub(super) fn freeze(draft: &mut Draft, id: RolloutId) {
+    let Some(rollout) = draft.state.rollouts.get(&id) else { return };
+    let ready = draft.state.listed
+        && !draft.state.site.lost
+        && rollout.listed
+        && !rollout.replaced
+        && !rollout.spec.paused
+        && draft.state.is_verified(&rollout.spec.artifact.key.digest);
+    if rollout.frozen.is_some() || !ready || rollout.members.is_empty() {
+        return;
+    }
+    let total = u32::try_from(rollout.members.len()).unwrap_or(u32::MAX);
+    let waves = plan(&rollout.spec.strategy.waves, total, draft.now.site);
+    let queue = rollout.queue.clone();
+    let mut members = queue.iter();
+    for (at, wave) in (0..).zip(&waves) {
+        for gateway in members.by_ref().take(usize::try_from(wave.size).unwrap_or(usize::MAX)) {
+            draft.edit_member(id, gateway, |member| member.wave = Some(at));
+        }
+    }
+    let detail = format!("{total} members in {} waves", waves.len());
+    draft.edit_rollout(id, |rollout| {
+        rollout.frozen = Some(Frozen { total, waves });
+        rollout.requeue();
+    });
+    draft.note_rollout(What::Frozen, id, detail);
+    draft.note_rollout(What::WaveOpened, id, "wave 1");
+}
+
+/// The sizes of the waves for so many members; who is left follows as a last wave, and no wave is empty.
+fn plan(specs: &[WaveSpec], total: u32, now: SiteTime) -> Vec<Wave> {
+    let mut waves: Vec<Wave> = Vec::new();
+    let mut left = total;
+    for spec in specs.iter().chain([&WaveSpec::REST]) {
+        let size = spec.size.of(total).min(left);
+        if size > 0 {
+            let opened_at = waves.is_empty().then_some(now);
+            waves.push(Wave { size, soak: spec.soak, opened_at, proven_at: None });
+            left -= size;
+        }
+    }
+    waves
+}
+
+/// Stops a rollout in which too many members failed, in a wave or altogether. It latches.
+pub(super) fn trip(draft: &mut Draft, id: RolloutId) {
+    let Some(rollout) = draft.state.rollouts.get(&id) else { return };
+    let (Some(frozen), None) = (&rollout.frozen, &rollout.tripped) else { return };
+    let limit = rollout.spec.strategy.max_failures;
+    let failures = |wave: Option<u16>| {
+        let failed = |m: &&Member| matches!(m.step, Step::Failed(_)) && (wave.is_none() || m.wave == wave);
+        u32::try_from(rollout.members.values().filter(failed).count()).unwrap_or(u32::MAX)
+    };
+    let waves = (0..).zip(&frozen.waves).map(|(at, wave)| (Some(at), wave.size));
+    let over = waves.chain([(None, frozen.total)]).find_map(|(wave, size)| {
+        let (failures, limit) = (failures(wave), limit.of(size));
+        (failures >= limit).then_some(Tripped { at: draft.now.site, wave, failures, limit })
+    });
+    if let Some(tripped) = over {
+        let of = tripped.wave.map_or("altogether".into(), |at| format!("in wave {}", at + 1));
+        let detail = format!("{} failed {of}, the limit is {}", tripped.failures, tripped.limit);
+        draft.edit_rollout(id, |rollout| rollout.tripped = Some(tripped));
+        draft.note_rollout(What::LimitReached, id, detail);
+    }
+}
+
+/// Marks proven waves, opens the next, and marks the rollout ready after the last.
+pub(super) fn advance(draft: &mut Draft, id: RolloutId) {
+    loop {
+        let Some(rollout) = draft.state.rollouts.get(&id) else { return };
+        let Some((at, proof)) = current(rollout) else { return };
+        let now = draft.now.site;
+        let open_next = draft.state.listed && rollout.listed && !rollout.is_stopped() && !draft.state.site.lost;
+        match proof {
+            Some(Proof::SoakUntil(until)) if until <= now && rollout.tripped.is_none() => {
+                draft.edit_rollout(id, |rollout| set(rollout, at, |wave| wave.proven_at = Some(now)));
+                draft.note_rollout(What::WaveProven, id, format!("wave {}", at + 1));
+            }
+            None if open_next => {
+                draft.edit_rollout(id, |rollout| set(rollout, at, |wave| wave.opened_at = Some(now)));
+                draft.note_rollout(What::WaveOpened, id, format!("wave {}", at + 1));
+                return;
+            }
+            _ => return,
+        }
+        let done = draft.state.rollouts.get(&id).is_some_and(|rollout| current(rollout).is_none());
+        if done && draft.state.rollouts.get(&id).is_some_and(|rollout| rollout.ready_at.is_none()) {
+            draft.edit_rollout(id, |rollout| rollout.ready_at = Some(now));
+            draft.note_rollout(What::RolloutReady, id, "all waves are proven");
+        }
+    }
+}
+
+fn set(rollout: &mut Rollout, at: usize, change: impl FnOnce(&mut Wave)) {
+    if let Some(wave) = rollout.frozen.as_mut().and_then(|frozen| frozen.waves.get_mut(at)) {
+        change(wave);
+    }
+}
+
+/// The first wave that is not proven: its index, and how it stands if it is open.
+pub fn current(rollout: &Rollout) -> Option<(usize, Option<Proof>)> {
+    let frozen = rollout.frozen.as_ref()?;
+    let (at, wave) = frozen.waves.iter().enumerate().find(|(_, wave)| wave.proven_at.is_none())?;
+    Some((at, wave.opened_at.map(|opened| proof(rollout, at, wave, opened))))
+}
+
+/// Every member is terminal, held or offline, enough of them are updated, and the soak has passed since the last one ended.
+fn proof(rollout: &Rollout, at: usize, wave: &Wave, opened: SiteTime) -> Proof {
+    let (mut counted, mut good, mut open, mut may_come) = (0_u32, 0_u32, false, false);
+    let mut last = opened;
+    for member in rollout.members.values().filter(|m| m.wave.map(usize::from) == Some(at)) {
+        match member.step {
+            Step::Waiting(WaitingReason::Held) => may_come = true,
+            Step::Skipped(SkippedReason::Superseded | SkippedReason::NotSelected) => {}
+            Step::Updated | Step::Skipped(SkippedReason::AlreadyInstalled) => {
+                (counted, good) = (counted + 1, good + 1);
+                last = last.max(member.since);
+            }
+            Step::Failed(_) => {
+                counted += 1;
+                last = last.max(member.since);
+            }
+            // offline excuses only who never took the order
+            Step::Waiting(WaitingReason::Offline) if !member.ever_fetched() => {
+                (counted, may_come) = (counted + 1, true);
+            }
+            _ => open = true,
+        }
+    }
+    let needed = Percent::new(MIN_UPDATED).map_or(counted, |share| share.of(counted));
+    match () {
+        () if open => Proof::Open,
+        () if good >= needed => Proof::SoakUntil(last.plus(wave.soak)),
+        () if may_come => Proof::Open,
+        () => Proof::Unproven,
+    }
+}
+
+/// A gateway reported a version: does it say that a member of this rollout has arrived?
+pub(super) fn has_target(rollout: &Rollout, version: Option<&Version>) -> bool {
+    version == Some(&rollout.spec.artifact.key.version)
+}

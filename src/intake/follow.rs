@@ -1,0 +1,91 @@
+//! Following the directories: read at start, and again whenever something happened in them.
+
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep, timeout};
+
+use super::directory::Fingerprint;
+use super::listing::Manifests;
+use super::watch::{Heard, Watch};
+use crate::model::Listing;
+
+/// How often and how soon the directories are read.
+#[derive(Debug, Clone, Copy)]
+pub struct Pace {
+    /// So long nothing may happen before they are read: files are copied in pieces.
+    pub quiet: Duration,
+    /// Read them after this long even if something goes on happening, such as a large artifact being copied.
+    pub longest: Duration,
+    /// Read them so often although nothing was heard: network file systems are silent.
+    pub rescan: Duration,
+    /// Read them so often while one cannot be watched or is not there.
+    pub poll: Duration,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Self {
+            quiet: Duration::from_millis(200),
+            longest: Duration::from_secs(5),
+            rescan: Duration::from_secs(60),
+            poll: Duration::from_secs(3),
+        }
+    }
+}
+
+/// Delivers what the directories say, at once and whenever it changed, until it is dropped. `files` counts up whenever any
+/// file there changed, so that an artifact that was copied again is tried again.
+pub async fn follow(manifests: Manifests, pace: Pace, files: watch::Sender<u64>, on: impl AsyncFn(Listing)) {
+    let mut watch = Watch::new();
+    let heard = watch.heard();
+    let mut last = None;
+    loop {
+        let before = heard.count();
+        let manifests = manifests.clone();
+        let looking = tokio::task::spawn_blocking(move || {
+            let watched = watch.renew(manifests.dirs());
+            let look = look(&manifests, last);
+            (watch, watched, look)
+        });
+        // Only a runtime that is shutting down drops the task.
+        let Ok((still, watched, look)) = looking.await else { return };
+        watch = still;
+        if last.is_some_and(|last: Fingerprint| last.files != look.fingerprint.files) {
+            files.send_modify(|count| *count += 1);
+        }
+        last = Some(look.fingerprint);
+        if let Some(listing) = look.listing {
+            on(listing).await;
+        }
+        let patience = if watched { pace.rescan } else { pace.poll };
+        if timeout(patience, heard.more_than(before)).await.is_ok() {
+            settle(&heard, pace).await;
+        }
+    }
+}
+
+struct Look {
+    fingerprint: Fingerprint,
+    /// Only if it can be another one than before.
+    listing: Option<Listing>,
+}
+
+/// The bytes are compared first: a listing of 500 gateways is not built to find that nothing changed.
+fn look(manifests: &Manifests, last: Option<Fingerprint>) -> Look {
+    let fingerprint = manifests.fingerprint();
+    let same = last.is_some_and(|last| last.manifests == fingerprint.manifests);
+    Look { fingerprint, listing: (!same).then(|| manifests.list()) }
+}
+
+/// Waits until nothing has happened for a while.
+async fn settle(heard: &Heard, pace: Pace) {
+    let latest = Instant::now() + pace.longest;
+    loop {
+        let before = heard.count();
+        sleep(pace.quiet).await;
+        if heard.count() == before || Instant::now() >= latest {
+            return;
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Hearing that something happened in a directory. Which event it was never matters: any means "look again".
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use notify::event::{AccessKind, AccessMode};
+use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};
+use tokio::sync::Notify;
+
+/// One watch on each directory, renewed when a directory is replaced.
+pub(super) struct Watch {
+    heard: Heard,
+    watcher: Option<RecommendedWatcher>,
+    /// What is watched, and which directory it was: a path can come to mean another one.
+    watched: BTreeMap<PathBuf, (u64, u64)>,
+    warned: bool,
+}
+
+/// How often something happened, and a way to wait for it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Heard {
+    count: Arc<AtomicU64>,
+    wake: Arc<Notify>,
+}
+
+impl Heard {
+    pub(super) fn count(&self) -> u64 {
+        self.count.load(Ordering::Acquire)
+    }
+
+    pub(super) async fn more_than(&self, count: u64) {
+        while self.count() == count {
+            self.wake.notified().await;
+        }
+    }
+
+    fn tell(&self) {
+        self.count.fetch_add(1, Ordering::AcqRel);
+        self.wake.notify_one();
+    }
+}
+
+impl Watch {
+    pub(super) fn new() -> Self {
+        Self { heard: Heard::default(), watcher: None, watched: BTreeMap::new(), warned: false }
+    }
+
+    pub(super) fn heard(&self) -> Heard {
+        self.heard.clone()
+    }
+
+    /// Watches every directory that is not watched yet. False if one cannot be: then it must be polled.
+    pub(super) fn renew(&mut self, dirs: &[PathBuf]) -> bool {
+        let mut all = true;
+        for dir in dirs {
+            let Ok(metadata) = std::fs::metadata(dir) else {
+                self.forget(dir);
+                all = false;
+                continue;
+            };
+            let identity = (metadata.dev(), metadata.ino());
+            if self.watched.get(dir) == Some(&identity) {
+                continue;
+            }
+            self.forget(dir);
+            match self.add(dir) {
+                Ok(()) => drop(self.watched.insert(dir.clone(), identity)),
+                Err(error) => {
+                    self.warn(dir, &error);
+                    all = false;
+                }
+            }
+        }
+        self.warned &= !all;
+        all
+    }
+
+    fn add(&mut self, dir: &Path) -> notify::Result<()> {
+        let watcher = match self.watcher.take() {
+            Some(watcher) => watcher,
+            None => notify::recommended_watcher(listener(self.heard.clone()))?,
+        };
+        self.watcher.insert(watcher).watch(dir, RecursiveMode::NonRecursive)
+    }
+
+    fn forget(&mut self, dir: &Path) {
+        if self.watched.remove(dir).is_some()
+            && let Some(watcher) = &mut self.watcher
+        {
+            // The kernel drops the watch of a directory that is gone by itself: then there is nothing to remove.
+            let _ = watcher.unwatch(dir);
+        }
+    }
+
+    /// Once, until it works again: a node that is out of inotify instances stays so for long.
+    fn warn(&mut self, dir: &Path, error: &notify::Error) {
+        if !self.warned {
+            self.warned = true;
+            tracing::warn!(dir = %dir.display(), %error, "cannot watch the directory, so it is read every few seconds; raise fs.inotify.max_user_instances and max_user_watches");
+        }
+    }
+}
+
+fn listener(heard: Heard) -> impl Fn(notify::Result<notify::Event>) {
+    move |event| {
+        // Our own reading opens and closes files here, and must not wake us again.
+        let own = matches!(
+            event.as_ref().map(|event| event.kind),
+            Ok(EventKind::Access(AccessKind::Open(_) | AccessKind::Read | AccessKind::Close(AccessMode::Read)))
+        );
+        if !own {
+            heard.tell();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use notify::Event;
+    use notify::event::{CreateKind, Flag};
+
+    use super::*;
+
+    #[test]
+    fn our_own_reading_is_not_heard_and_everything_else_is() {
+        let heard = Heard::default();
+        let listen = listener(heard.clone());
+        for own in [AccessKind::Open(AccessMode::Any), AccessKind::Read, AccessKind::Close(AccessMode::Read)] {
+            listen(Ok(Event::new(EventKind::Access(own))));
+        }
+        assert_eq!(heard.count(), 0);
+        listen(Ok(Event::new(EventKind::Access(AccessKind::Close(AccessMode::Write)))));
+        listen(Ok(Event::new(EventKind::Create(CreateKind::File))));
+        listen(Ok(Event::new(EventKind::Other).set_flag(Flag::Rescan)));
+        listen(Err(notify::Error::generic("overflow")));
+        assert_eq!(heard.count(), 4);
+    }
+}

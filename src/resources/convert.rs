@@ -1,0 +1,209 @@
+//! *As typed → model*: every value checked, every default filled in, here and nowhere else.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::labels::check_labels;
+use super::{
+    Artifact, ConfirmBy, Deadlines, EdgeGateway, FieldError, IntOrPercent, OtaRollout, OtaRolloutSpec, Strategy, Wave,
+};
+use crate::model::{
+    self, Bounds, GatewaySpec, Identity, Labels, RolloutSpec, Selector, Source, WaveSpec, format_duration,
+};
+
+/// What a manifest's meaning depends on beside itself.
+#[derive(Debug, Clone)]
+pub struct Setting {
+    /// The directory in which the manifest lies; `file:` sources are in it.
+    pub dir: PathBuf,
+    /// The poll interval that gateways are told.
+    pub poll_interval: Duration,
+}
+
+type Checked<T> = Result<T, FieldError>;
+
+/// Checks a rollout.
+pub fn rollout(object: &OtaRollout, setting: &Setting) -> Checked<(Identity, RolloutSpec)> {
+    let spec = &object.spec;
+    let name = object
+        .metadata
+        .name
+        .clone()
+        .ok_or_else(|| FieldError::new("metadata.name", "is missing; it has no default"))?;
+    let checked = RolloutSpec {
+        artifact: artifact(&spec.artifact, setting)?,
+        selector: Selector { match_labels: selector(spec.selector.match_labels.as_ref())? },
+        strategy: strategy(spec.strategy.as_ref())?,
+        deadlines: deadlines(spec.deadlines.as_ref(), setting.poll_interval)?,
+        attempts: attempts(spec)?,
+        confirm_by: match spec.confirm_by {
+            None | Some(ConfirmBy::Auto) => model::ConfirmBy::Auto,
+            Some(ConfirmBy::ReportedVersion) => model::ConfirmBy::ReportedVersion,
+            Some(ConfirmBy::Feedback) => model::ConfirmBy::Feedback,
+        },
+        paused: spec.paused.unwrap_or(false),
+    };
+    Ok((Identity(name), checked))
+}
+
+/// Checks a gateway.
+pub fn gateway(object: &EdgeGateway) -> Checked<GatewaySpec> {
+    let name = object
+        .metadata
+        .name
+        .clone()
+        .ok_or_else(|| FieldError::new("metadata.name", "is missing; it has no default"))?;
+    let spec = &object.spec;
+    let token = spec.auth.as_ref().and_then(|auth| auth.token_sha256.as_deref());
+    Ok(GatewaySpec {
+        controller_id: parse("spec.controllerId", spec.controller_id.as_deref().unwrap_or(&name))?,
+        name,
+        labels: object.metadata.labels.clone().unwrap_or_default(),
+        token: token.map(|token| parse("spec.auth.tokenSha256", token)).transpose()?,
+        hold: spec.hold.unwrap_or(false),
+    })
+}
+
+fn parse<T: std::str::FromStr<Err = model::Invalid>>(field: &str, text: &str) -> Checked<T> {
+    text.parse().map_err(|error: model::Invalid| FieldError::new(field, error.0))
+}
+
+fn artifact(typed: &Artifact, setting: &Setting) -> Checked<model::ArtifactSpec> {
+    let at = |field: &str| format!("spec.artifact.{field}");
+    if !is_artifact_name(&typed.name) {
+        let why = "should have 1 to 64 letters, digits, '-', '.' and '_', beginning and ending with a letter or digit";
+        return Err(FieldError::new(at("name"), why));
+    }
+    let size = u64::try_from(typed.size_bytes).ok().filter(|size| *size > 0);
+    let size = size.ok_or_else(|| FieldError::new(at("sizeBytes"), "should be the file's size, at least 1"))?;
+    let sources = typed.sources.iter().enumerate().map(|(index, text)| {
+        source(text, setting).map_err(|why| FieldError::new(at(&format!("sources[{index}]")), why))
+    });
+    let sources = sources.collect::<Checked<Vec<_>>>()?;
+    if sources.is_empty() {
+        return Err(FieldError::new(at("sources"), "is empty; name at least one, such as file:firmware.swu"));
+    }
+    let key = model::ArtifactKey {
+        name: typed.name.clone(),
+        version: parse(&at("version"), &typed.version)?,
+        digest: parse(&at("digest"), &typed.digest)?,
+    };
+    Ok(model::ArtifactSpec { key, size, sources })
+}
+
+fn is_artifact_name(name: &str) -> bool {
+    let ends = |b: Option<u8>| b.is_some_and(|b| b.is_ascii_alphanumeric());
+    name.len() <= 64
+        && ends(name.bytes().next())
+        && ends(name.bytes().last())
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b))
+}
+
+fn source(text: &str, setting: &Setting) -> Result<Source, String> {
+    let Some((scheme, rest)) = text.split_once(':') else {
+        return Err(format!("{text:?} has no scheme; write file:NAME for a file beside the manifest"));
+    };
+    match scheme {
+        "file" => file_name(rest).map(|name| Source::File { dir: setting.dir.clone(), name: name.to_owned() }),
+        "https" | "http" | "oci" => Err(format!(
+            "{scheme}: sources are not in this version; put the file beside the manifest and write file:NAME"
+        )),
+        _ => Err(format!(
+            "{scheme:?} is not a scheme that this version knows; write file:NAME for a file beside the manifest"
+        )),
+    }
+}
+
+/// A plain name: whatever could lead out of the manifest's directory, or hide in it, is refused.
+fn file_name(name: &str) -> Result<&str, String> {
+    let why = if name.is_empty() {
+        "names no file"
+    } else if name.contains('/') {
+        "has a slash: the file must lie in the manifest's own directory"
+    } else if name.starts_with('.') {
+        "begins with a dot: hidden files, `.` and `..` are not served"
+    } else if name.len() > 255 {
+        "is longer than the 255 bytes that a file name may have"
+    } else if name.chars().any(char::is_control) {
+        "has a control character"
+    } else {
+        return Ok(name);
+    };
+    let shown: String = name.chars().take(80).collect();
+    Err(format!("file {shown:?} {why}; write file:NAME with the plain name of a file beside the manifest"))
+}
+
+fn selector(labels: Option<&Labels>) -> Checked<Labels> {
+    let labels = labels.cloned().unwrap_or_default();
+    check_labels(&labels)
+        .map_err(|(key, why)| FieldError::new(format!("spec.selector.matchLabels.{key}").trim_end_matches('.'), why))?;
+    Ok(labels)
+}
+
+fn strategy(typed: Option<&Strategy>) -> Checked<model::Strategy> {
+    let mut strategy = model::Strategy::default();
+    let Some(typed) = typed else { return Ok(strategy) };
+    if let Some(waves) = &typed.waves {
+        if waves.is_empty() || waves.len() > Bounds::MOST_WAVES {
+            let why = format!("has {} waves; use 1 to {}, or leave it out", waves.len(), Bounds::MOST_WAVES);
+            return Err(FieldError::new("spec.strategy.waves", why));
+        }
+        strategy.waves = waves.iter().enumerate().map(|(index, typed)| wave(index, typed)).collect::<Checked<_>>()?;
+    }
+    if let Some(amount) = typed.max_in_flight.as_ref() {
+        strategy.max_in_flight = self::amount("spec.strategy.maxInFlight", amount)?;
+    }
+    if let Some(amount) = typed.max_failures.as_ref() {
+        strategy.max_failures = self::amount("spec.strategy.maxFailures", amount)?;
+    }
+    Ok(strategy)
+}
+
+fn wave(index: usize, typed: &Wave) -> Checked<WaveSpec> {
+    let at = |field: &str| format!("spec.strategy.waves[{index}].{field}");
+    let soak = typed.soak.as_deref().map(|text| duration(&at("soak"), text)).transpose()?;
+    Ok(WaveSpec { size: amount(&at("size"), &typed.size)?, soak: soak.unwrap_or(WaveSpec::SOAK) })
+}
+
+fn amount(field: &str, typed: &IntOrPercent) -> Checked<model::Amount> {
+    typed.amount().map_err(|error| FieldError::new(field, error.0))
+}
+
+fn duration(field: &str, text: &str) -> Checked<Duration> {
+    model::parse_duration(text).map_err(|error| FieldError::new(field, error.0))
+}
+
+fn deadlines(typed: Option<&Deadlines>, poll_interval: Duration) -> Checked<model::Deadlines> {
+    let default = model::Deadlines::default();
+    let least = poll_interval * Bounds::POLLS_PER_DEADLINE;
+    let one = |field: &str, text: Option<&String>, default: Duration| {
+        let field = format!("spec.deadlines.{field}");
+        let deadline = text.map_or(Ok(default), |text| duration(&field, text))?;
+        if deadline >= least {
+            return Ok(deadline);
+        }
+        let default = if text.is_none() { " (the default)" } else { "" };
+        let why = format!(
+            "is {}{default}, which is shorter than {} polls of {}; use at least {}",
+            format_duration(deadline),
+            Bounds::POLLS_PER_DEADLINE,
+            format_duration(poll_interval),
+            format_duration(least)
+        );
+        Err(FieldError::new(field, why))
+    };
+    let typed = typed.cloned().unwrap_or_default();
+    Ok(model::Deadlines {
+        download: one("download", typed.download.as_ref(), default.download)?,
+        install: one("install", typed.install.as_ref(), default.install)?,
+        confirm: one("confirm", typed.confirm.as_ref(), default.confirm)?,
+    })
+}
+
+fn attempts(spec: &OtaRolloutSpec) -> Checked<u8> {
+    let Some(attempts) = spec.attempts else { return Ok(Bounds::ATTEMPTS) };
+    u8::try_from(attempts)
+        .ok()
+        .filter(|attempts| (1..=Bounds::MOST_ATTEMPTS).contains(attempts))
+        .ok_or_else(|| FieldError::new("spec.attempts", format!("is {attempts}; use 1 to {}", Bounds::MOST_ATTEMPTS)))
+}

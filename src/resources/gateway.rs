@@ -1,0 +1,45 @@
+//! `EdgeGateway` as typed. The doc comments are what `kubectl explain` prints.
+
+use kube::CustomResource;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A gateway that takes firmware.
+#[derive(CustomResource, Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[kube(
+    group = "lamplighter.dev",
+    version = "v1alpha1",
+    kind = "EdgeGateway",
+    namespaced,
+    shortname = "egw",
+    derive = "PartialEq",
+    doc = "A gateway that takes firmware from this site.",
+    printcolumn = r#"{"name":"Controller","type":"string","jsonPath":".spec.controllerId"}"#,
+    printcolumn = r#"{"name":"Hold","type":"boolean","jsonPath":".spec.hold"}"#,
+    printcolumn = r#"{"name":"Age","type":"date","jsonPath":".metadata.creationTimestamp"}"#
+)]
+#[serde(rename_all = "camelCase")]
+pub struct EdgeGatewaySpec {
+    /// The id under which the gateway speaks DDI; unique at the site. Letters, digits and - . _ ~ : @. Default: the
+    /// resource's name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 256), regex(pattern = r"^[A-Za-z0-9._~:@-]+$"))]
+    pub controller_id: Option<String>,
+    /// How the gateway proves who it is. Default: nothing, and the gateway cannot sign in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub auth: Option<Auth>,
+    /// Give the gateway no new order. Default: false.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hold: Option<bool>,
+}
+
+/// How a gateway proves who it is.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Auth {
+    /// The sha256 of the gateway's target token, 64 lower-case hex digits: `printf %s TOKEN | sha256sum`. Never the token
+    /// itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 64), regex(pattern = r"^[0-9a-f]{64}$"))]
+    pub token_sha256: Option<String>,
+}

@@ -1,0 +1,52 @@
+//! Labels as Kubernetes allows them, so that a manifest from a file and one from the API mean the same.
+
+use schemars::{Schema, SchemaGenerator, json_schema};
+
+pub(super) use crate::model::Labels;
+
+/// The most labels of one object.
+const MOST: usize = 64;
+/// The longest key: a DNS name, a slash and a name.
+const LONGEST_KEY: usize = 253 + 1 + 63;
+const LONGEST_VALUE: usize = 63;
+
+/// The schema of a map of labels.
+pub(super) fn labels_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "object",
+        "nullable": true,
+        "maxProperties": MOST,
+        "additionalProperties": { "type": "string", "maxLength": LONGEST_VALUE },
+    })
+}
+
+/// What is wrong with these labels: the key and the reason.
+pub(super) fn check_labels(labels: &Labels) -> Result<(), (String, String)> {
+    if labels.len() > MOST {
+        return Err((String::new(), format!("has {} labels; use at most {MOST}", labels.len())));
+    }
+    for (key, value) in labels {
+        let name = key.rsplit_once('/').map_or(key.as_str(), |(_, name)| name);
+        if key.len() > LONGEST_KEY || name.is_empty() || !is_label_text(name) {
+            let shown: String = key.chars().take(LONGEST_KEY).collect();
+            return Err((shown, "is not a label's name: use up to 63 letters, digits, '-', '_' and '.', with an optional prefix such as example.com/".into()));
+        }
+        if !value.is_empty() && !is_label_text(value) {
+            return Err((
+                key.clone(),
+                format!(
+                    "{value:?} is not a label's value: use up to 63 letters, digits, '-', '_' and '.', beginning and ending with a letter or digit"
+                ),
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn is_label_text(text: &str) -> bool {
+    let ends = |b: Option<u8>| b.is_some_and(|b| b.is_ascii_alphanumeric());
+    text.len() <= LONGEST_VALUE
+        && ends(text.bytes().next())
+        && ends(text.bytes().last())
+        && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b))
+}

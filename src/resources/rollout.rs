@@ -1,0 +1,140 @@
+//! `OtaRollout` as typed. The doc comments are what `kubectl explain` prints.
+#![expect(clippy::doc_markdown, reason = "kubectl prints backticks as they are")]
+
+use kube::CustomResource;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::IntOrPercent;
+use super::labels::{Labels, labels_schema};
+
+/// Brings the selected gateways to one artifact, wave by wave.
+#[derive(CustomResource, Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[kube(
+    group = "lamplighter.dev",
+    version = "v1alpha1",
+    kind = "OtaRollout",
+    namespaced,
+    shortname = "ota",
+    derive = "PartialEq",
+    doc = "The intent to bring the selected gateways to one firmware artifact, wave by wave.",
+    printcolumn = r#"{"name":"Artifact","type":"string","jsonPath":".spec.artifact.name"}"#,
+    printcolumn = r#"{"name":"Version","type":"string","jsonPath":".spec.artifact.version"}"#,
+    printcolumn = r#"{"name":"Paused","type":"boolean","jsonPath":".spec.paused"}"#,
+    printcolumn = r#"{"name":"Age","type":"date","jsonPath":".metadata.creationTimestamp"}"#
+)]
+#[serde(rename_all = "camelCase")]
+pub struct OtaRolloutSpec {
+    /// What to install.
+    pub artifact: Artifact,
+    /// Which gateways are meant, by the labels of their EdgeGateway. An empty selector selects nothing.
+    pub selector: MatchLabels,
+    /// How fast to go, and when to stop. Default: one gateway, then the rest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub strategy: Option<Strategy>,
+    /// How long each part of an update may take. Each must be at least three poll intervals of the site.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadlines: Option<Deadlines>,
+    /// Tries per gateway, 1 to 10. Default: 3.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 10))]
+    pub attempts: Option<i32>,
+    /// What makes an update a success. ReportedVersion: the gateway reports the new version. Feedback: the gateway says
+    /// so, and is still there a while later. Auto: ReportedVersion for a gateway that ever reported a version of this
+    /// artifact, else Feedback. Default: Auto.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confirm_by: Option<ConfirmBy>,
+    /// Offer nothing new and open no wave; updates that a gateway took already go on. Default: false.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paused: Option<bool>,
+}
+
+/// A firmware file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Artifact {
+    /// What it is: gateways report a version per artifact name. Letters, digits, '-', '.' and '_'.
+    #[schemars(length(min = 1, max = 64), regex(pattern = r"^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$"))]
+    pub name: String,
+    /// The version that gateways should come back with, exactly as they report it. Put it in quotes.
+    #[schemars(length(min = 1, max = 128))]
+    pub version: String,
+    /// Where to get it, tried in order. `file:NAME` is a file beside the manifest.
+    #[schemars(length(min = 1, max = 8), inner(length(min = 1, max = 2048)))]
+    pub sources: Vec<String>,
+    /// The file's hash, `sha256:` and 64 lower-case hex digits, as `sha256sum` prints them.
+    #[schemars(length(max = 71), regex(pattern = r"^sha256:[0-9a-f]{64}$"))]
+    pub digest: String,
+    /// The file's exact size in bytes, as `stat -c %s` prints it. A longer file is refused while it is read.
+    #[schemars(range(min = 1, max = 1_099_511_627_776_i64))]
+    pub size_bytes: i64,
+}
+
+/// Labels that must all stand on a gateway.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MatchLabels {
+    /// Each label with its value; a gateway is meant if it has all of them. Default: none, which selects nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "labels_schema")]
+    pub match_labels: Option<Labels>,
+}
+
+/// How fast a rollout goes, and when it stops.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Strategy {
+    /// The first waves; members beyond them follow as a last wave. A wave opens only when the one before it is proven.
+    /// Default: one wave of one gateway.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 16))]
+    pub waves: Option<Vec<Wave>>,
+    /// How many members may be under way at once: a count, or a share such as "10%" (rounded up, at least one).
+    /// Default: 10%.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_in_flight: Option<IntOrPercent>,
+    /// So many failures, in a wave or altogether, stop the rollout: a count, or a share such as "5%" (rounded up, at
+    /// least one). Default: 5%.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_failures: Option<IntOrPercent>,
+}
+
+/// A slice of a rollout's members.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Wave {
+    /// How many members: a count, or a share of all members such as "10%" (rounded up, at least one).
+    pub size: IntOrPercent,
+    /// How long the finished wave must stay healthy before the next opens, such as "90s", "30m" or "24h". Default: 10m.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 2, max = 32), regex(pattern = r"^([0-9]+(ms|s|m|h|d))+$"))]
+    pub soak: Option<String>,
+}
+
+/// How long each part of an update may take.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Deadlines {
+    /// From the fetch of the order to the last byte of the artifact, such as "30m". Default: 2h.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 2, max = 32), regex(pattern = r"^([0-9]+(ms|s|m|h|d))+$"))]
+    pub download: Option<String>,
+    /// From the last byte to the gateway's word, such as "30m". Default: 1h.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 2, max = 32), regex(pattern = r"^([0-9]+(ms|s|m|h|d))+$"))]
+    pub install: Option<String>,
+    /// From the gateway's word to the proof of it, such as "30m". Default: 30m.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 2, max = 32), regex(pattern = r"^([0-9]+(ms|s|m|h|d))+$"))]
+    pub confirm: Option<String>,
+}
+
+/// What makes an update a success.
+// No doc comments on the variants: they would turn the enum into a `oneOf` of constants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[expect(missing_docs, reason = "the field that has this type says what they mean")]
+pub enum ConfirmBy {
+    Auto,
+    ReportedVersion,
+    Feedback,
+}

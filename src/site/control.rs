@@ -1,0 +1,153 @@
+//! The control socket: HTTP/1 JSON over `<state>/control.sock`, for the command line on the same machine.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::{Semaphore, mpsc, oneshot};
+use tracing::{debug, warn};
+
+use crate::device::Envelope;
+use crate::model::{Event, Order};
+
+/// A question of a person, answered between two steps.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Query {
+    /// The site at a glance.
+    Status,
+    /// All gateways.
+    Gateways,
+    /// One gateway, by name or controller id.
+    Why(String),
+}
+
+/// A question and where its answer goes; no answer means that there is no such thing.
+pub type Asked = (Query, oneshot::Sender<Option<Vec<u8>>>);
+
+/// So many people at once are plenty.
+const MOST_CONNECTIONS: usize = 8;
+const HEADER_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The ways into the loop.
+#[derive(Debug, Clone)]
+pub(super) struct Control {
+    pub queries: mpsc::Sender<Asked>,
+    pub events: mpsc::Sender<Envelope>,
+}
+
+/// Binds the socket in the place of one that an earlier process left; the state directory's lock says that it is gone.
+pub(super) fn bind(path: &Path, group: Option<&str>) -> io::Result<UnixListener> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let listener = UnixListener::bind(path)?;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o660))?;
+    if let Some(group) = group {
+        std::os::unix::fs::chown(path, None, Some(group_id(group)?))?;
+    }
+    Ok(listener)
+}
+
+fn group_id(name: &str) -> io::Result<u32> {
+    let groups = fs::read_to_string("/etc/group")?;
+    let found = groups.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        (fields.next() == Some(name)).then(|| fields.nth(1)?.parse().ok()).flatten()
+    });
+    found.ok_or_else(|| io::Error::other(format!("control.group: there is no group {name:?} in /etc/group")))
+}
+
+/// Answers until it is dropped.
+pub(super) async fn serve(listener: UnixListener, control: Control) {
+    let permits = std::sync::Arc::new(Semaphore::new(MOST_CONNECTIONS));
+    loop {
+        let Ok(permit) = permits.clone().acquire_owned().await else { return };
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                let control = control.clone();
+                tokio::task::spawn_local(async move {
+                    connection(stream, control).await;
+                    drop(permit);
+                });
+            }
+            Err(error) => {
+                warn!(%error, "the control socket does not accept");
+                tokio::time::sleep(Duration::from_millis(200)).await;
+            }
+        }
+    }
+}
+
+async fn connection(stream: UnixStream, control: Control) {
+    let who = stream.peer_cred().map_or_else(|_| "unknown".into(), |peer| format!("uid {}", peer.uid()));
+    let service = service_fn(|request| {
+        let (control, who) = (control.clone(), who.clone());
+        async move { Ok::<_, std::convert::Infallible>(answer(request, control, who).await) }
+    });
+    let served = hyper::server::conn::http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEADER_TIMEOUT)
+        .max_buf_size(16 * 1024)
+        .serve_connection(TokioIo::new(stream), service)
+        .await;
+    if let Err(error) = served {
+        debug!(%error, "a control connection ended early");
+    }
+}
+
+async fn answer(request: Request<Incoming>, control: Control, who: String) -> Response<Full<Bytes>> {
+    let path = request.uri().path();
+    let query = match (request.method(), path) {
+        (&Method::GET, "/v1/status") => Query::Status,
+        (&Method::GET, "/v1/gateways") => Query::Gateways,
+        (&Method::POST, "/v1/resume") => return order(&control, Order::Resume, who).await,
+        (&Method::GET, _) if path.starts_with("/v1/why/") => {
+            let name = path.trim_start_matches("/v1/why/");
+            Query::Why(percent_encoding::percent_decode_str(name).decode_utf8_lossy().into_owned())
+        }
+        _ => return error(StatusCode::NOT_FOUND, "there is no such path here"),
+    };
+    let (reply, answer) = oneshot::channel();
+    if control.queries.send((query, reply)).await.is_err() {
+        return error(StatusCode::SERVICE_UNAVAILABLE, "the site is stopping");
+    }
+    match answer.await {
+        Ok(Some(json)) => json_response(StatusCode::OK, json),
+        Ok(None) => {
+            error(StatusCode::NOT_FOUND, "there is no such gateway; `lamplighter status --gateways` lists them")
+        }
+        Err(_) => error(StatusCode::SERVICE_UNAVAILABLE, "the site is stopping"),
+    }
+}
+
+/// An order is answered once it is on disk.
+async fn order(control: &Control, order: Order, who: String) -> Response<Full<Bytes>> {
+    let (reply, verdict) = oneshot::channel();
+    let sent = control.events.send((Event::Order(order, who), Some(reply))).await.is_ok();
+    if sent && verdict.await.is_ok() {
+        return json_response(StatusCode::OK, b"{}".to_vec());
+    }
+    error(StatusCode::SERVICE_UNAVAILABLE, "the order could not be saved; look at the log and give it again")
+}
+
+fn error(status: StatusCode, why: &str) -> Response<Full<Bytes>> {
+    json_response(status, serde_json::json!({ "error": why }).to_string().into_bytes())
+}
+
+fn json_response(status: StatusCode, json: Vec<u8>) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::new(Bytes::from(json)));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}

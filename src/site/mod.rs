@@ -1,0 +1,19 @@
+//! The site: the synchronous heart and the shell around it.
+//!
+//! The only room that knows all the others. The heart decides nothing by itself, it carries facts to the engine and what
+//! the engine changed to the store; the shell must never await a send, and shows nothing that is not committed.
+
+mod clock;
+mod control;
+mod core;
+mod endpoints;
+mod outlook;
+mod records;
+pub mod report;
+mod run;
+mod shell;
+
+pub use self::core::{Core, Stepped};
+pub use endpoints::Endpoints;
+pub use outlook::Outlook;
+pub use run::{RunError, run};

@@ -1,0 +1,83 @@
+//! What should be true outside after a step, in the words of the rooms that make it true.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use crate::device::{self, Entry, Offer};
+use crate::engine::{self, Ask, Changes, GatewayView, State};
+use crate::model::{ArtifactSpec, ControllerId, Digest, SiteTime};
+
+/// Level-triggered: what should be true outside, where it may have changed.
+#[derive(Debug)]
+pub struct Outlook {
+    /// Gateways whose entry on the board may have changed.
+    pub board: Vec<(ControllerId, Entry)>,
+    /// All artifacts that should be in the cache; `None` if nothing about that changed.
+    pub wanted: Option<Vec<ArtifactSpec>>,
+    /// When to step again although nothing happens.
+    pub next_due: Option<SiteTime>,
+}
+
+/// Makes outlooks; gateways with the same order share the artifact's description.
+#[derive(Debug, Default)]
+pub(super) struct Views {
+    shared: BTreeMap<Digest, Rc<device::Artifact>>,
+    /// The first outlook of a process says everything.
+    complete: bool,
+}
+
+impl Views {
+    pub(super) fn outlook(&mut self, state: &State, changes: &Changes) -> Outlook {
+        let first = !std::mem::replace(&mut self.complete, true);
+        let board = if first { self.board(state, state.gateways.keys()) } else { self.board(state, &changes.seen) };
+        let wanted = (first || !changes.rollouts.is_empty()).then(|| wanted(state));
+        self.shared.retain(|_, artifact| Rc::strong_count(artifact) > 1);
+        Outlook { board, wanted, next_due: engine::next_due(state) }
+    }
+
+    fn board<'i>(
+        &mut self,
+        state: &State,
+        ids: impl IntoIterator<Item = &'i ControllerId>,
+    ) -> Vec<(ControllerId, Entry)> {
+        let view = |id: &ControllerId| Some((id.clone(), engine::gateway_view(state, id)?));
+        ids.into_iter().filter_map(view).map(|(id, view)| (id, self.entry(view))).collect()
+    }
+
+    fn entry(&mut self, view: GatewayView) -> Entry {
+        let ask = match view.ask {
+            Ask::No => device::Ask::No,
+            Ask::Once => device::Ask::Once,
+            Ask::EachInterval => device::Ask::EachInterval,
+        };
+        let offer = view.offer.map(|offer| Offer {
+            action: offer.action,
+            link: offer.link,
+            fetched: offer.fetched,
+            served: offer.served,
+            artifact: self.share(offer.artifact, offer.sums),
+        });
+        Entry { token: view.token, ask, offer, tell_poll_from: view.tell_poll_from }
+    }
+
+    fn share(&mut self, spec: &ArtifactSpec, sums: &crate::model::Sums) -> Rc<device::Artifact> {
+        let artifact = device::Artifact {
+            key: spec.key.clone(),
+            file_name: spec.file_name().to_owned(),
+            size: spec.size,
+            sums: sums.clone(),
+        };
+        let shared = self.shared.entry(spec.key.digest).or_insert_with(|| Rc::new(artifact.clone()));
+        if **shared != artifact {
+            *shared = Rc::new(artifact);
+        }
+        shared.clone()
+    }
+}
+
+/// One entry per digest, however many rollouts want it.
+fn wanted(state: &State) -> Vec<ArtifactSpec> {
+    let by_digest: BTreeMap<_, _> =
+        engine::wanted_artifacts(state).into_values().map(|spec| (spec.key.digest, spec)).collect();
+    by_digest.into_values().collect()
+}

@@ -1,0 +1,257 @@
+//! The engine's state as records, and back. What is derived or not worth a write is left out here and nowhere else.
+
+use std::rc::Rc;
+
+use crate::engine::{
+    Action, Artifact, Changes, Frozen, Gateway, Member, Rollout, Served, Settings, Site, State, Step, Tripped, Wave,
+    order_key,
+};
+use crate::model::{ActionId, RolloutId, SiteTime, WaitingReason};
+use crate::store::{
+    ActionRecord, ArtifactRecord, Batch, FrozenRecord, GatewayRecord, MemberRecord, RolloutRecord, ServedRecord,
+    SiteRecord, Snapshot, StepRecord, TrippedRecord, WaveRecord,
+};
+
+/// What a step changed, as one transaction. Its time is filled in at the commit.
+pub(super) fn batch(state: &State, changes: Changes) -> Batch {
+    let member = |(rollout, gateway): &(RolloutId, _)| state.rollouts.get(rollout)?.members.get(gateway);
+    Batch {
+        site: changes.site.then(|| site_record(&state.site)),
+        time: Default::default(),
+        gateways: with(changes.gateways, |id| state.gateways.get(id).map(gateway_record)),
+        rollouts: with(changes.rollouts, |id| state.rollouts.get(id).map(rollout_record)),
+        members: with(changes.members, |id| member(id).map(member_record)),
+        artifacts: changes
+            .artifacts
+            .into_iter()
+            .filter_map(|digest| {
+                let sums = state.artifacts.get(&digest)?.sums.clone()?;
+                Some((digest, Some(ArtifactRecord { sums })))
+            })
+            .collect(),
+        journal: changes.journal,
+    }
+}
+
+fn with<K, V>(keys: impl IntoIterator<Item = K>, value: impl Fn(&K) -> Option<V>) -> Vec<(K, Option<V>)> {
+    keys.into_iter().map(|key| (value(&key), key)).map(|(value, key)| (key, value)).collect()
+}
+
+/// The state that the records describe.
+pub(super) fn state(snapshot: Snapshot, settings: Settings, action_base: ActionId) -> State {
+    let site = snapshot.site.as_ref().map_or_else(|| new_site(action_base), site);
+    let mut state = State {
+        settings,
+        site,
+        gateways: snapshot.gateways.into_iter().map(|(id, record)| (id, gateway(record))).collect(),
+        rollouts: snapshot.rollouts.into_iter().map(|(id, record)| (id, rollout(record))).collect(),
+        artifacts: snapshot
+            .artifacts
+            .into_iter()
+            .map(|(digest, record)| (digest, Artifact { sums: Some(record.sums), failed: None }))
+            .collect(),
+        listed: false,
+        refused: Vec::new(),
+    };
+    for ((rollout_id, id), record) in snapshot.members {
+        let Some(rollout) = state.rollouts.get_mut(&rollout_id) else { continue };
+        let artifact = &rollout.spec.artifact.key;
+        let key = order_key(&artifact.name, artifact.version.as_str(), id.as_str());
+        let member = Member { key, ..member(record) };
+        if let (Some(gateway), true) = (state.gateways.get_mut(&id), member.open_action().is_some()) {
+            gateway.busy = Some(rollout_id);
+        }
+        rollout.members.insert(id, member);
+    }
+    state.rollouts.values_mut().for_each(Rollout::requeue);
+    state
+}
+
+fn new_site(action_base: ActionId) -> Site {
+    Site { action_base, action_next: action_base, rollout_next: RolloutId(1), arrivals: 0, lost: false }
+}
+
+fn site_record(site: &Site) -> SiteRecord {
+    let Site { action_base, action_next, rollout_next, arrivals, lost } = *site;
+    SiteRecord { action_base, action_next, rollout_next, arrivals, lost }
+}
+
+fn site(record: &SiteRecord) -> Site {
+    let SiteRecord { action_base, action_next, rollout_next, arrivals, lost } = *record;
+    Site { action_base, action_next, rollout_next, arrivals, lost }
+}
+
+fn gateway_record(gateway: &Gateway) -> GatewayRecord {
+    let gateway = gateway.clone();
+    let served = gateway.served.iter().map(|s| ServedRecord { digest: s.digest, fully: s.fully }).collect();
+    GatewayRecord {
+        spec: gateway.spec,
+        listed: gateway.listed,
+        presence: gateway.presence,
+        interval: gateway.interval,
+        client: gateway.client,
+        attributes: gateway.attributes,
+        former_keys: gateway.former_keys,
+        attributes_due: gateway.attributes_due,
+        unknown_version: gateway.unknown_version,
+        strange_ids: gateway.strange_ids,
+        served,
+    }
+}
+
+fn gateway(record: GatewayRecord) -> Gateway {
+    Gateway {
+        spec: record.spec,
+        listed: record.listed,
+        presence: record.presence,
+        interval: record.interval,
+        client: record.client,
+        attributes: record.attributes,
+        former_keys: record.former_keys,
+        attributes_due: record.attributes_due,
+        unknown_version: record.unknown_version,
+        strange_ids: record.strange_ids,
+        served: record.served.iter().map(|s| Served { digest: s.digest, fully: s.fully }).collect(),
+        busy: None,
+        bodies: 0,
+        idle_since: SiteTime::default(),
+    }
+}
+
+fn rollout_record(rollout: &Rollout) -> RolloutRecord {
+    let wave = |w: &Wave| WaveRecord { size: w.size, soak: w.soak, opened_at: w.opened_at, proven_at: w.proven_at };
+    RolloutRecord {
+        identity: rollout.identity.clone(),
+        arrival: rollout.arrival,
+        spec: (*rollout.spec).clone(),
+        listed: rollout.listed,
+        replaced: rollout.replaced,
+        frozen: rollout
+            .frozen
+            .as_ref()
+            .map(|frozen| FrozenRecord { total: frozen.total, waves: frozen.waves.iter().map(wave).collect() }),
+        tripped: rollout.tripped.as_ref().map(|t| TrippedRecord {
+            at: t.at,
+            wave: t.wave,
+            failures: t.failures,
+            limit: t.limit,
+        }),
+        ready_at: rollout.ready_at,
+    }
+}
+
+fn rollout(record: RolloutRecord) -> Rollout {
+    let wave = |w: WaveRecord| Wave { size: w.size, soak: w.soak, opened_at: w.opened_at, proven_at: w.proven_at };
+    Rollout {
+        identity: record.identity,
+        arrival: record.arrival,
+        spec: Rc::new(record.spec),
+        listed: record.listed,
+        replaced: record.replaced,
+        frozen: record
+            .frozen
+            .map(|frozen| Frozen { total: frozen.total, waves: frozen.waves.into_iter().map(wave).collect() }),
+        tripped: record.tripped.map(|t| Tripped { at: t.at, wave: t.wave, failures: t.failures, limit: t.limit }),
+        ready_at: record.ready_at,
+        members: Default::default(),
+        queue: Vec::new(),
+        // at once: what is due is not on disk
+        next_due: Some(SiteTime::default()),
+    }
+}
+
+fn member_record(member: &Member) -> MemberRecord {
+    MemberRecord {
+        wave: member.wave,
+        joiner: member.joiner,
+        step: match member.step {
+            Step::Waiting(_) => StepRecord::Waiting,
+            Step::Offered => StepRecord::Offered,
+            Step::Downloading => StepRecord::Downloading,
+            Step::Installing => StepRecord::Installing,
+            Step::Confirming => StepRecord::Confirming,
+            Step::Updated => StepRecord::Updated,
+            Step::Failed(reason) => StepRecord::Failed(reason),
+            Step::Skipped(reason) => StepRecord::Skipped(reason),
+        },
+        since: member.since,
+        attempts: member.attempts,
+        not_fetched: member.not_fetched,
+        retry_at: member.retry_at,
+        action: member.action.as_ref().map(action_record),
+        message: member.message.clone(),
+        reported: member.reported.clone(),
+    }
+}
+
+fn member(record: MemberRecord) -> Member {
+    Member {
+        wave: record.wave,
+        joiner: record.joiner,
+        key: 0,
+        step: match record.step {
+            // decided again at the first step
+            StepRecord::Waiting => Step::Waiting(WaitingReason::Unlisted),
+            StepRecord::Offered => Step::Offered,
+            StepRecord::Downloading => Step::Downloading,
+            StepRecord::Installing => Step::Installing,
+            StepRecord::Confirming => Step::Confirming,
+            StepRecord::Updated => Step::Updated,
+            StepRecord::Failed(reason) => Step::Failed(reason),
+            StepRecord::Skipped(reason) => Step::Skipped(reason),
+        },
+        since: record.since,
+        attempts: record.attempts,
+        not_fetched: record.not_fetched,
+        retry_at: record.retry_at,
+        action: record.action.map(action),
+        message: record.message,
+        reported: record.reported,
+    }
+}
+
+fn action_record(action: &Action) -> ActionRecord {
+    let Action {
+        id,
+        aliases,
+        open,
+        fetched,
+        ever_fetched,
+        requested,
+        excused,
+        overdue,
+        hidden,
+        confirm_from,
+        deadline,
+    } = action.clone();
+    ActionRecord {
+        id,
+        aliases,
+        open,
+        fetched,
+        ever_fetched,
+        requested,
+        excused,
+        overdue,
+        hidden,
+        confirm_from,
+        deadline,
+    }
+}
+
+fn action(record: ActionRecord) -> Action {
+    let ActionRecord {
+        id,
+        aliases,
+        open,
+        fetched,
+        ever_fetched,
+        requested,
+        excused,
+        overdue,
+        hidden,
+        confirm_from,
+        deadline,
+    } = record;
+    Action { id, aliases, open, fetched, ever_fetched, requested, excused, overdue, hidden, confirm_from, deadline }
+}

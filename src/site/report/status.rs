@@ -1,0 +1,222 @@
+//! The site at a glance: constant in size, whatever the fleet.
+
+use serde::{Deserialize, Serialize};
+
+use crate::engine::{self, Phase, Rollout, State, steps, summary};
+use crate::model::SiteTime;
+
+/// The site at a glance.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Status {
+    /// The site's name.
+    pub site: String,
+    /// The store before this one was lost, and nobody has said `resume` yet.
+    pub store_lost: bool,
+    /// The rollouts, newest first.
+    pub rollouts: Vec<RolloutLine>,
+    /// How many gateways are declared, and how many of them poll.
+    pub gateways: GatewayCount,
+    /// What could not be accepted.
+    pub refused: Vec<RefusalLine>,
+    /// What the process did since it started.
+    pub counters: Counters,
+}
+
+/// How many gateways there are.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the words of presence")]
+pub struct GatewayCount {
+    pub total: u32,
+    pub polling: u32,
+}
+
+/// What the process did since it started.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Counters {
+    /// Transactions.
+    pub commits: u64,
+    /// Bytes written to the store's file.
+    pub store_bytes: u64,
+    /// Requests of devices.
+    pub requests: u64,
+    /// Bytes of artifacts sent to devices.
+    pub served_bytes: u64,
+    /// Requests without a valid token.
+    pub unauthorized: u64,
+}
+
+/// A rollout.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RolloutLine {
+    /// What it is called.
+    pub name: String,
+    /// Its artifact.
+    pub artifact: ArtifactLine,
+    /// `Ready`, `Reconciling` or `Stalled`.
+    pub phase: String,
+    /// One word.
+    pub reason: String,
+    /// For a person.
+    pub message: String,
+    /// Its waves; empty before the first opened.
+    pub waves: Vec<WaveLine>,
+    /// How many members are at which step.
+    pub steps: StepCounts,
+    /// The same in the words of `kubectl get`.
+    pub summary: SummaryLine,
+}
+
+/// An artifact.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ArtifactLine {
+    /// Its name.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// Its digest.
+    pub digest: String,
+    /// In bytes.
+    pub size: u64,
+    /// `Verified`, `Wanted` or `Failed`.
+    pub state: String,
+}
+
+/// A wave.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct WaveLine {
+    /// How many members.
+    pub size: u32,
+    /// It opened.
+    pub opened: bool,
+    /// It is proven.
+    pub proven: bool,
+}
+
+/// Something that was not accepted.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct RefusalLine {
+    /// The file, and the object in it.
+    pub what: String,
+    /// What is wrong, where, and what to do.
+    pub why: String,
+}
+
+/// How many members are at which step.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+#[expect(missing_docs, reason = "the steps themselves")]
+pub struct StepCounts {
+    pub waiting: u32,
+    pub offered: u32,
+    pub downloading: u32,
+    pub installing: u32,
+    pub confirming: u32,
+    pub updated: u32,
+    pub failed: u32,
+    pub skipped: u32,
+}
+
+/// The same for a person: disjoint, and adds up to the total.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the columns of a table")]
+pub struct SummaryLine {
+    pub total: u32,
+    pub pending: u32,
+    pub updating: u32,
+    pub updated: u32,
+    pub failed: u32,
+    pub skipped: u32,
+    pub offline: u32,
+}
+
+/// The site at a glance.
+pub fn status(site: &str, state: &State, now: SiteTime, counters: Counters) -> Status {
+    let mut rollouts: Vec<_> = state.rollouts.values().filter(|rollout| !rollout.replaced).collect();
+    rollouts.sort_by_key(|rollout| std::cmp::Reverse(rollout.arrival));
+    let polling = |g: &&engine::Gateway| g.presence == crate::model::Presence::Polling;
+    let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+    Status {
+        site: site.to_owned(),
+        store_lost: state.site.lost,
+        rollouts: rollouts.into_iter().map(|rollout| rollout_line(state, rollout, now)).collect(),
+        gateways: GatewayCount {
+            total: count(state.gateways.len()),
+            polling: count(state.gateways.values().filter(polling).count()),
+        },
+        refused: state
+            .refused
+            .iter()
+            .map(|refusal| RefusalLine { what: refusal.what.clone(), why: refusal.why.clone() })
+            .collect(),
+        counters,
+    }
+}
+
+fn rollout_line(state: &State, rollout: &Rollout, now: SiteTime) -> RolloutLine {
+    let (phase, reason, message) = match engine::phase(state, rollout, now) {
+        Phase::Ready => ("Ready", "Done", String::new()),
+        Phase::Reconciling(reason, message) => ("Reconciling", reason, message),
+        Phase::Stalled(reason, message) => ("Stalled", reason, message),
+    };
+    let waves = rollout.frozen.iter().flat_map(|frozen| &frozen.waves);
+    RolloutLine {
+        name: rollout.identity.to_string(),
+        artifact: artifact_line(state, rollout),
+        phase: phase.into(),
+        reason: reason.into(),
+        message,
+        waves: waves
+            .map(|w| WaveLine { size: w.size, opened: w.opened_at.is_some(), proven: w.proven_at.is_some() })
+            .collect(),
+        steps: step_counts(rollout),
+        summary: summary_line(rollout),
+    }
+}
+
+fn artifact_line(state: &State, rollout: &Rollout) -> ArtifactLine {
+    let artifact = &rollout.spec.artifact;
+    let known = state.artifacts.get(&artifact.key.digest);
+    ArtifactLine {
+        name: artifact.key.name.clone(),
+        version: artifact.key.version.to_string(),
+        digest: artifact.key.digest.to_string(),
+        size: artifact.size,
+        state: match known {
+            Some(known) if known.failed.is_some() => "Failed",
+            Some(known) if known.sums.is_some() => "Verified",
+            _ => "Wanted",
+        }
+        .into(),
+    }
+}
+
+fn step_counts(rollout: &Rollout) -> StepCounts {
+    let steps = steps(rollout);
+    StepCounts {
+        waiting: steps.waiting,
+        offered: steps.offered,
+        downloading: steps.downloading,
+        installing: steps.installing,
+        confirming: steps.confirming,
+        updated: steps.updated,
+        failed: steps.failed,
+        skipped: steps.skipped,
+    }
+}
+
+fn summary_line(rollout: &Rollout) -> SummaryLine {
+    let summary = summary(rollout);
+    SummaryLine {
+        total: summary.total,
+        pending: summary.pending,
+        updating: summary.updating,
+        updated: summary.updated,
+        failed: summary.failed,
+        skipped: summary.skipped,
+        offline: summary.offline,
+    }
+}

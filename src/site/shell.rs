@@ -1,0 +1,253 @@
+//! The loop: takes what is waiting, steps, commits, and only then shows and answers.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::Duration;
+
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::{Instant, sleep_until};
+use tracing::{error, info, warn};
+
+use super::clock::Clock;
+use super::control::{Asked, Query};
+use super::core::{Core, Stepped};
+use super::outlook::Outlook;
+use super::report;
+use crate::artifact::Keeper;
+use crate::config::SiteConfig;
+use crate::device::{Board, Context, Envelope, Presence};
+use crate::engine::Settings;
+use crate::intake::Manifests;
+use crate::model::{ActionId, ArtifactSpec, Event, Listing, SiteTime, Verdict};
+use crate::store::{Batch, Handle, Recalled};
+
+/// At most so many events go into one step, so that one commit answers them soon.
+const MOST_EVENTS: usize = 64;
+/// Site time is saved this often while something is due, so that a crash loop cannot stop it.
+const SAVE_EVERY: Duration = Duration::from_secs(60);
+/// `why` looks through so many of the newest rows of the journal.
+const ROWS_FOR_WHY: usize = 4_000;
+/// How long a store that does not open is left alone; it doubles up to the longest.
+const FIRST_REOPEN: Duration = Duration::from_millis(100);
+const LONGEST_REOPEN: Duration = Duration::from_secs(5);
+
+/// Everything that the loop holds.
+pub(super) struct Shell {
+    pub config: Rc<SiteConfig>,
+    pub core: Core,
+    pub store: Handle,
+    pub clock: Rc<Clock>,
+    pub board: Rc<RefCell<Board>>,
+    pub presence: Rc<RefCell<Presence>>,
+    pub keeper: Rc<Keeper>,
+    pub wanted: watch::Sender<Vec<ArtifactSpec>>,
+    pub manifests: Manifests,
+    pub devices: Rc<Context>,
+    pub next_due: Option<SiteTime>,
+    pub saved_at: SiteTime,
+}
+
+/// What woke the loop.
+enum Woken {
+    Event(Envelope),
+    Query(Asked),
+    Due,
+    Stop,
+}
+
+impl Shell {
+    /// Runs until it is told to stop, or until every sender of events is gone.
+    pub async fn run(
+        &mut self,
+        mut events: mpsc::Receiver<Envelope>,
+        mut queries: mpsc::Receiver<Asked>,
+        mut stop: watch::Receiver<bool>,
+    ) {
+        loop {
+            let sleep = sleep_until(self.wake_at());
+            let woken = tokio::select! {
+                biased;
+                _ = stop.wait_for(|stop| *stop) => Woken::Stop,
+                query = queries.recv() => query.map_or(Woken::Stop, Woken::Query),
+                event = events.recv() => event.map_or(Woken::Stop, Woken::Event),
+                () = sleep => Woken::Due,
+            };
+            match woken {
+                Woken::Stop => return,
+                Woken::Query((query, answer)) => {
+                    let _ = answer.send(self.answer(query).await);
+                }
+                Woken::Event(first) => {
+                    let mut waiting = vec![first];
+                    while let (true, Ok(next)) = (waiting.len() < MOST_EVENTS, events.try_recv()) {
+                        waiting.push(next);
+                    }
+                    self.take(waiting).await;
+                }
+                Woken::Due => self.take(Vec::new()).await,
+            }
+        }
+    }
+
+    /// One step with the waiting events and those that time brings, and its commit.
+    pub async fn take(&mut self, waiting: Vec<Envelope>) {
+        let now = self.clock.now();
+        let (mut events, mut answers) = (Vec::with_capacity(waiting.len()), Vec::with_capacity(waiting.len()));
+        for (event, answer) in waiting {
+            events.push(event);
+            answers.push(answer);
+        }
+        events.extend(self.presence.borrow_mut().due(now.site));
+        let Stepped { mut batch, outlook, verdicts } = self.core.step(now, events);
+        log(&batch);
+        let due_soon = outlook.next_due.is_some() && now.site.since(self.saved_at) >= SAVE_EVERY;
+        if !batch.is_empty() || due_soon {
+            batch.time = self.clock.saved(now.site);
+            if let Err(error) = self.store.commit(batch).await {
+                // whoever waits for a verdict hears 429
+                drop(answers);
+                error!(%error, "a commit failed: the store is reopened and the state rebuilt");
+                return self.recover().await;
+            }
+            self.saved_at = now.site;
+        }
+        self.publish(outlook);
+        reply(answers, verdicts);
+    }
+
+    fn publish(&mut self, outlook: Outlook) {
+        let mut board = self.board.borrow_mut();
+        for (gateway, entry) in outlook.board {
+            board.put(gateway, entry);
+        }
+        if let Some(wanted) = outlook.wanted {
+            self.wanted.send_if_modified(|before| {
+                let changed = *before != wanted;
+                *before = wanted;
+                changed
+            });
+        }
+        self.next_due = outlook.next_due;
+    }
+
+    /// A failed commit is a crash that we survive: its outcome is unknown, so the state is rebuilt from what the disk says.
+    async fn recover(&mut self) {
+        let mut wait = FIRST_REOPEN;
+        let recalled = loop {
+            match self.store.reopen().await {
+                Ok(recalled) => break recalled,
+                Err(error) => error!(%error, "the store does not open; it is tried again"),
+            }
+            tokio::time::sleep(wait).await;
+            wait = (wait * 2).min(LONGEST_REOPEN);
+        };
+        let manifests = self.manifests.clone();
+        let listing = tokio::task::spawn_blocking(move || manifests.list()).await.unwrap_or_default();
+        let opening = self.rebuild(recalled, listing);
+        self.keeper.report_again();
+        // boxed: a step that fails leads here again
+        Box::pin(self.take(opening)).await;
+    }
+
+    /// Puts the state that the store holds in the place of the one in memory; says what its first step must hear.
+    pub fn rebuild(&mut self, recalled: Recalled, listing: Listing) -> Vec<Envelope> {
+        let mut opening = Vec::new();
+        if let Some(lost) = recalled.lost {
+            let text = format!("{}; its bytes are in {}", lost.why, lost.set_aside.display());
+            error!(set_aside = %lost.set_aside.display(), why = %lost.why, "the store was lost: nothing is offered until `lamplighter resume`");
+            opening.push((Event::StoreLost(text), None));
+        }
+        self.core = Core::rebuild(recalled.snapshot, settings(&self.config), action_base());
+        let now = self.clock.now().site;
+        let gateways = self.core.state().gateways.iter();
+        let known = gateways.map(|(id, gateway)| (id.clone(), gateway.presence, gateway.interval, gateway.client));
+        self.presence.borrow_mut().start(now, known);
+        opening.extend([(Event::Started, None), (Event::Listed(listing), None)]);
+        opening
+    }
+
+    /// When to wake although nothing happens.
+    fn wake_at(&self) -> Instant {
+        let now = self.clock.now().site;
+        let save = self.next_due.map(|_| self.saved_at.plus(SAVE_EVERY));
+        let next = [self.next_due, self.presence.borrow().next_due(), save].into_iter().flatten().min();
+        // a millisecond late rather than early: waking early would spin until the deadline
+        let wait = next.map_or(Duration::from_secs(3_600), |at| at.since(now) + Duration::from_millis(1));
+        Instant::now() + wait
+    }
+
+    async fn answer(&self, query: Query) -> Option<Vec<u8>> {
+        let (state, now) = (self.core.state(), self.clock.now().site);
+        let json = match query {
+            Query::Status => serde_json::to_vec(&report::status(&self.config.site, state, now, self.counters())),
+            Query::Gateways => serde_json::to_vec(&report::gateways(state)),
+            Query::Why(who) => {
+                let rows = self.store.journal(ROWS_FOR_WHY).await.unwrap_or_default();
+                let rows: Vec<_> = rows.into_iter().map(|row| row.entry).collect();
+                let presence = self.presence.borrow();
+                let polled = |id: &crate::model::ControllerId| presence.last_poll(id.as_str());
+                let progress = |id: &crate::model::ControllerId| presence.progress(id.as_str()).cloned();
+                serde_json::to_vec(&report::why(state, now, &who, polled, progress, &rows)?)
+            }
+        };
+        json.ok()
+    }
+
+    fn counters(&self) -> report::Counters {
+        let (written, served) = (self.store.written(), self.devices.stats.now());
+        report::Counters {
+            commits: written.commits(),
+            store_bytes: written.bytes(),
+            requests: served.requests,
+            served_bytes: served.served_bytes,
+            unauthorized: served.unauthorized,
+        }
+    }
+}
+
+impl Shell {
+    /// Saves site time and closes the store.
+    pub async fn stop(self) {
+        let time = self.clock.saved(self.clock.now().site);
+        let saved = self.store.commit(Batch { time, ..Batch::default() }).await;
+        let closed = self.store.close().await;
+        if let Err(error) = saved.and(closed) {
+            warn!(%error, "the store did not close cleanly; nothing that was answered is lost");
+        }
+    }
+}
+
+/// What the engine needs to know of the site file.
+pub(super) fn settings(config: &SiteConfig) -> Settings {
+    Settings {
+        poll_interval: config.devices.poll_interval,
+        download_slots: config.devices.concurrent_downloads,
+        version_keys: config.devices.version_keys.clone(),
+    }
+}
+
+/// A new store's first action id; without randomness it is the smallest, which only costs the protection of a lost store.
+pub(super) fn action_base() -> ActionId {
+    let mut random = [0; 4];
+    if let Err(error) = getrandom::fill(&mut random) {
+        warn!(%error, "no randomness for the base of action ids");
+    }
+    ActionId::base(u32::from_ne_bytes(random))
+}
+
+fn reply(answers: Vec<Option<oneshot::Sender<Verdict>>>, verdicts: Vec<Verdict>) {
+    for (answer, verdict) in answers.into_iter().zip(verdicts) {
+        if let Some(answer) = answer {
+            // the device may have hung up
+            let _ = answer.send(verdict);
+        }
+    }
+}
+
+/// What goes into the journal goes to the log too.
+fn log(batch: &Batch) {
+    for row in &batch.journal {
+        let (rollout, gateway) = (row.rollout.as_deref().unwrap_or(""), row.gateway.as_deref().unwrap_or(""));
+        info!(what = ?row.what, rollout, gateway, detail = row.detail, "journal");
+    }
+}

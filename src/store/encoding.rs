@@ -1,0 +1,116 @@
+//! A record on disk: the JSON array `[version, record]`.
+
+use std::io;
+
+use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::{Deserialize, Serialize};
+
+use super::record::{ArtifactRecord, GatewayRecord, MemberRecord, RolloutRecord, SavedTime, SiteRecord};
+use crate::model::JournalEntry;
+
+/// Something that is written with a version.
+///
+/// A new optional field keeps the version. Anything else, a new variant of an enum included, raises it: otherwise an older
+/// binary would take the record for garbage and set the store aside, instead of refusing to start.
+pub(super) trait Record: Serialize + DeserializeOwned {
+    /// What people call it.
+    const KIND: &'static str;
+    /// The version that is written, and the newest that is read.
+    const VERSION: u64 = 1;
+}
+
+impl Record for SiteRecord {
+    const KIND: &'static str = "the site's record";
+}
+impl Record for SavedTime {
+    const KIND: &'static str = "the saved time";
+}
+impl Record for GatewayRecord {
+    const KIND: &'static str = "a gateway";
+}
+impl Record for RolloutRecord {
+    const KIND: &'static str = "a rollout";
+}
+impl Record for MemberRecord {
+    const KIND: &'static str = "a member";
+}
+impl Record for ArtifactRecord {
+    const KIND: &'static str = "an artifact";
+}
+impl Record for JournalEntry {
+    const KIND: &'static str = "a journal row";
+}
+impl Record for LostNote {
+    const KIND: &'static str = "the note of a lost store";
+}
+
+/// Why this store is new although there was one: kept in it until the caller's first site record.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct LostNote {
+    /// The file's name in the state directory.
+    pub set_aside: String,
+    /// What was wrong with it.
+    pub why: String,
+}
+
+/// Why bytes are not a record.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Unreadable {
+    /// A later release wrote it.
+    Newer { what: &'static str, found: u64, known: u64 },
+    /// Nobody wrote it.
+    Garbage(String),
+}
+
+/// The bytes of a record. Fails only for one that JSON has no form for, which no record's type allows.
+pub(super) fn encode<R: Record>(record: &R) -> io::Result<Vec<u8>> {
+    Ok(serde_json::to_vec(&(R::VERSION, record))?)
+}
+
+/// The record in some bytes.
+pub(super) fn decode<R: Record>(bytes: &[u8]) -> Result<R, Unreadable> {
+    let problem = match serde_json::from_slice::<(u64, R)>(bytes) {
+        Ok((version, record)) if version == R::VERSION => return Ok(record),
+        Ok((version, _)) => format!("version {version} was never written"),
+        Err(error) => error.to_string(),
+    };
+    // a newer record need not have this one's shape, so look at the number alone
+    match serde_json::from_slice::<(u64, IgnoredAny)>(bytes) {
+        Ok((found, _)) if found > R::VERSION => Err(Unreadable::Newer { what: R::KIND, found, known: R::VERSION }),
+        _ => Err(Unreadable::Garbage(format!("{} is not readable: {problem}", R::KIND))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::SiteTime;
+
+    #[test]
+    fn a_record_is_an_array_of_its_version_and_itself() {
+        let time = SavedTime { site: SiteTime(7), boot_id: "b".into(), boot_ms: 9 };
+        let bytes = encode(&time).unwrap();
+        assert_eq!(String::from_utf8_lossy(&bytes), r#"[1,{"site":7,"bootId":"b","bootMs":9}]"#);
+        assert_eq!(decode::<SavedTime>(&bytes), Ok(time));
+    }
+
+    #[test]
+    fn an_unknown_field_is_read_over() {
+        let bytes = br#"[1,{"site":7,"bootId":"b","bootMs":9,"addedLater":{"x":[1]}}]"#;
+        assert_eq!(decode::<SavedTime>(bytes).unwrap().boot_ms, 9);
+    }
+
+    #[test]
+    fn a_newer_record_is_newer_whatever_its_shape_and_the_rest_is_garbage() {
+        for newer in [&br#"[2,"another shape"]"#[..], br#"[2,{"site":7,"bootId":"b","bootMs":9}]"#] {
+            assert_eq!(
+                decode::<SavedTime>(newer),
+                Err(Unreadable::Newer { what: "the saved time", found: 2, known: 1 })
+            );
+        }
+        for garbage in [&b""[..], b"[]", b"[1]", b"[1,{}]", b"[0,{}]", b"\xff\xff", b"[9", b"{}", b"[-1,{}]"] {
+            assert!(matches!(decode::<SavedTime>(garbage), Err(Unreadable::Garbage(_))), "{garbage:?}");
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! The tables: how a snapshot lies in redb, how it is read, and how a batch is written.
+//!
+//! Keys and values are bytes: redb's own `&str` panics on bytes that are not UTF-8.
+
+use std::fmt::Display;
+use std::str::{self, FromStr};
+
+use redb::{Key, ReadTransaction, ReadableTable, Table, TableDefinition, WriteTransaction};
+
+use super::encoding::{LostNote, Record, Unreadable, decode, encode};
+use super::record::{Batch, Snapshot};
+use crate::model::{ControllerId, Digest, RolloutId};
+
+type Bytes = &'static [u8];
+
+/// The shape of the tables. Raised when an older binary could not even find the records.
+///
+/// Should redb's own file format ever change, the new file needs another name: older binaries take it for garbage.
+pub(super) const FORMAT: u64 = 1;
+
+const META: TableDefinition<Bytes, u64> = TableDefinition::new("meta");
+const SITE: TableDefinition<Bytes, Bytes> = TableDefinition::new("site");
+const GATEWAYS: TableDefinition<Bytes, Bytes> = TableDefinition::new("gateways");
+const ROLLOUTS: TableDefinition<u64, Bytes> = TableDefinition::new("rollouts");
+const MEMBERS: TableDefinition<(u64, Bytes), Bytes> = TableDefinition::new("members");
+const ARTIFACTS: TableDefinition<&[u8; 32], Bytes> = TableDefinition::new("artifacts");
+pub(super) const JOURNAL: TableDefinition<u64, Bytes> = TableDefinition::new("journal");
+
+const FORMAT_KEY: &[u8] = b"format";
+const SITE_KEY: &[u8] = b"site";
+const TIME_KEY: &[u8] = b"time";
+const LOST_KEY: &[u8] = b"lost";
+
+/// Why the tables are not a snapshot.
+#[derive(Debug)]
+pub(super) enum LoadError {
+    Store(Box<redb::Error>),
+    Record(Unreadable),
+}
+
+impl<E: Into<redb::Error>> From<E> for LoadError {
+    fn from(error: E) -> Self {
+        Self::Store(Box::new(error.into()))
+    }
+}
+
+fn garbage(what: impl Display) -> LoadError {
+    LoadError::Record(Unreadable::Garbage(what.to_string()))
+}
+
+/// Makes the tables of a new store.
+pub(super) fn create(transaction: &WriteTransaction, note: Option<&LostNote>) -> Result<(), redb::Error> {
+    transaction.open_table(META)?.insert(FORMAT_KEY, FORMAT)?;
+    let mut site = transaction.open_table(SITE)?;
+    put(&mut site, TIME_KEY, Some(&Snapshot::default().time))?;
+    put(&mut site, LOST_KEY, note)?;
+    transaction.open_table(GATEWAYS)?;
+    transaction.open_table(ROLLOUTS)?;
+    transaction.open_table(MEMBERS)?;
+    transaction.open_table(ARTIFACTS)?;
+    transaction.open_table(JOURNAL)?;
+    Ok(())
+}
+
+/// Reads everything but the journal, the format before anything else.
+pub(super) fn load(transaction: &ReadTransaction) -> Result<(Snapshot, Option<LostNote>), LoadError> {
+    match transaction.open_table(META)?.get(FORMAT_KEY)?.map(|format| format.value()) {
+        Some(FORMAT) => {}
+        Some(found) if found > FORMAT => {
+            return Err(LoadError::Record(Unreadable::Newer { what: "its format", found, known: FORMAT }));
+        }
+        found => return Err(garbage(format!("its format is {found:?}"))),
+    }
+    let mut snapshot = Snapshot::default();
+    let note = load_site(transaction, &mut snapshot)?;
+    load_tables(transaction, &mut snapshot)?;
+    transaction.open_table(JOURNAL)?;
+    Ok((snapshot, note))
+}
+
+fn load_site(transaction: &ReadTransaction, snapshot: &mut Snapshot) -> Result<Option<LostNote>, LoadError> {
+    let site = transaction.open_table(SITE)?;
+    snapshot.site = site.get(SITE_KEY)?.map(|bytes| record(bytes.value())).transpose()?;
+    let time = site.get(TIME_KEY)?.ok_or_else(|| garbage("the saved time is missing"))?;
+    snapshot.time = record(time.value())?;
+    site.get(LOST_KEY)?.map(|bytes| record(bytes.value())).transpose()
+}
+
+fn load_tables(transaction: &ReadTransaction, snapshot: &mut Snapshot) -> Result<(), LoadError> {
+    for row in transaction.open_table(GATEWAYS)?.iter()? {
+        let (key, value) = row?;
+        snapshot.gateways.insert(text(key.value())?, record(value.value())?);
+    }
+    for row in transaction.open_table(ROLLOUTS)?.iter()? {
+        let (key, value) = row?;
+        snapshot.rollouts.insert(RolloutId(key.value()), record(value.value())?);
+    }
+    for row in transaction.open_table(MEMBERS)?.iter()? {
+        let (key, value) = row?;
+        let (rollout, gateway) = key.value();
+        snapshot.members.insert((RolloutId(rollout), text(gateway)?), record(value.value())?);
+    }
+    for row in transaction.open_table(ARTIFACTS)?.iter()? {
+        let (key, value) = row?;
+        snapshot.artifacts.insert(Digest::new(*key.value()), record(value.value())?);
+    }
+    Ok(())
+}
+
+fn record<R: Record>(bytes: &[u8]) -> Result<R, LoadError> {
+    decode(bytes).map_err(LoadError::Record)
+}
+
+fn text(key: &[u8]) -> Result<ControllerId, LoadError> {
+    let text = str::from_utf8(key).map_err(garbage)?;
+    ControllerId::from_str(text).map_err(garbage)
+}
+
+/// Writes everything of a batch but its journal rows. Tables without a change are not touched: each costs pages.
+pub(super) fn write(transaction: &WriteTransaction, batch: &Batch, had_note: bool) -> Result<(), redb::Error> {
+    let mut site = transaction.open_table(SITE)?;
+    put(&mut site, TIME_KEY, Some(&batch.time))?;
+    if batch.site.is_some() {
+        put(&mut site, SITE_KEY, batch.site.as_ref())?;
+        if had_note {
+            put::<_, LostNote>(&mut site, LOST_KEY, None)?;
+        }
+    }
+    if !batch.gateways.is_empty() {
+        let mut table = transaction.open_table(GATEWAYS)?;
+        batch.gateways.iter().try_for_each(|(id, to)| put(&mut table, id.as_str().as_bytes(), to.as_ref()))?;
+    }
+    if !batch.rollouts.is_empty() {
+        let mut table = transaction.open_table(ROLLOUTS)?;
+        batch.rollouts.iter().try_for_each(|(id, to)| put(&mut table, id.0, to.as_ref()))?;
+    }
+    if !batch.members.is_empty() {
+        let mut table = transaction.open_table(MEMBERS)?;
+        for ((rollout, gateway), to) in &batch.members {
+            put(&mut table, (rollout.0, gateway.as_str().as_bytes()), to.as_ref())?;
+        }
+    }
+    if !batch.artifacts.is_empty() {
+        let mut table = transaction.open_table(ARTIFACTS)?;
+        batch.artifacts.iter().try_for_each(|(id, to)| put(&mut table, id.bytes(), to.as_ref()))?;
+    }
+    Ok(())
+}
+
+fn put<K: Key, R: Record>(
+    table: &mut Table<'_, K, Bytes>,
+    key: K::SelfType<'_>,
+    to: Option<&R>,
+) -> Result<(), redb::Error> {
+    match to {
+        Some(record) => drop(table.insert(key, &encode(record)?[..])?),
+        None => drop(table.remove(key)?),
+    }
+    Ok(())
+}

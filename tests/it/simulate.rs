@@ -1,0 +1,53 @@
+//! Whole sites, killed again and again: every gateway must end as its behaviour says it should.
+
+use std::process::{Command, Output};
+use std::thread;
+
+use serde_json::Value;
+
+/// So many sites run at once; more would only measure the machine.
+const AT_ONCE: u64 = 4;
+
+fn simulate(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_lamplighter")).arg("simulate").args(arguments).output().unwrap()
+}
+
+fn killed_again_and_again(seed: u64) -> Value {
+    let seed = seed.to_string();
+    let small = ["--gateways", "40", "--artifact-size", "256Ki", "--faults", "15%"];
+    let output = simulate(&[&small[..], &["--kill-every", "2s", "-o", "json", "--seed", &seed]].concat());
+    let errors = String::from_utf8_lossy(&output.stderr);
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("seed {seed}: {errors}"));
+    assert!(output.status.success(), "seed {seed}: {:#}\n{errors}", report["wrong"]);
+    report
+}
+
+#[test]
+fn twenty_sites_killed_every_two_seconds_all_end_as_they_should() {
+    for first in (1..=20).step_by(AT_ONCE as usize) {
+        let runs: Vec<_> =
+            (first..first + AT_ONCE).map(|seed| thread::spawn(move || killed_again_and_again(seed))).collect();
+        for run in runs {
+            let report = run.join().unwrap();
+            assert_eq!(report["gateways"], 40);
+            assert_eq!(report["updated"].as_u64().unwrap() + report["failed"].as_u64().unwrap(), 40, "{report:#}");
+            assert_eq!(report["doubleInstalls"], 0);
+            assert!(report["restarts"].as_u64().unwrap() > 0);
+        }
+    }
+}
+
+#[test]
+fn a_site_left_alone_ends_with_a_summary_for_people() {
+    let output = simulate(&["--gateways", "10", "--artifact-size", "64Ki", "--faults", "30%"]);
+    let (summary, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{summary}{errors}");
+    assert!(summary.contains("every gateway ended as its behaviour says it should"), "{summary}");
+}
+
+#[test]
+fn a_wrong_size_is_bad_usage() {
+    let output = simulate(&["--artifact-size", "many"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("is not a size such as"));
+}

@@ -1,0 +1,39 @@
+//! The journal: bounded, in order, numbered without end.
+
+use lamplighter::model::JournalEntry;
+use lamplighter::store::{Batch, Db, JOURNAL_ROWS, Written};
+
+use super::sample::{empty_store, entry, time};
+
+fn rows(from: u64, to: u64) -> Batch {
+    Batch { time: time(from), journal: (from..=to).map(entry).collect::<Vec<JournalEntry>>(), ..Batch::default() }
+}
+
+#[test]
+fn the_oldest_rows_go_at_ten_thousand_and_the_numbers_go_on() {
+    let disk = empty_store();
+    let (mut db, _) = Db::open_on(disk.backend(), &Written::default()).unwrap();
+    db.commit(&rows(1, 9_000)).unwrap();
+    db.commit(&rows(9_001, 10_000)).unwrap();
+    assert_eq!(db.journal(usize::MAX).unwrap().len() as u64, JOURNAL_ROWS);
+    for n in 10_001..10_250 {
+        db.commit(&rows(n, n)).unwrap();
+        if n % 33 != 0 && n != 10_001 {
+            continue; // reading it all takes a while in a debug build
+        }
+        let rows = db.journal(usize::MAX).unwrap();
+        assert!((9_900..=10_000).contains(&rows.len()), "{}", rows.len());
+        let (oldest, newest) = (&rows[0], &rows[rows.len() - 1]);
+        assert_eq!((newest.seq, &newest.entry), (n, &entry(n)));
+        assert_eq!(oldest.seq, n + 1 - rows.len() as u64);
+    }
+    db.commit(&rows(10_250, 30_000)).unwrap();
+    db.close().unwrap();
+
+    let (db, _) = Db::open_on(disk.backend(), &Written::default()).unwrap();
+    let rows = db.journal(3).unwrap();
+    assert_eq!(rows.iter().map(|row| row.seq).collect::<Vec<_>>(), [29_998, 29_999, 30_000]);
+    assert_eq!(rows[2].entry, entry(30_000));
+    assert_eq!(db.journal(0).unwrap(), []);
+    assert!(db.journal(usize::MAX).unwrap().len() as u64 <= JOURNAL_ROWS);
+}
