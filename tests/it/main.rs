@@ -8,6 +8,7 @@ mod check;
 #[path = "../support/crash_backend.rs"]
 mod crash_backend;
 mod ddi;
+mod docs;
 mod intake;
 mod resources;
 mod store;
