@@ -57,7 +57,7 @@ fn text(status: &Status, list: Option<&GatewayList>) -> String {
     if !status.refused.is_empty() {
         text += "\nrefused:\n";
         for refusal in &status.refused {
-            let _ = write!(text, "  {}: {}\n", refusal.what, refusal.why);
+            let _ = writeln!(text, "  {}: {}", refusal.what, refusal.why);
         }
     }
     text
@@ -69,7 +69,7 @@ fn rollouts(rollouts: &[RolloutLine]) -> String {
     let rows: Vec<_> = rollouts.iter().map(row).collect();
     let mut text = table(&headings, &rows);
     for rollout in rollouts.iter().filter(|rollout| !rollout.message.is_empty()) {
-        let _ = write!(text, "{}: {}\n", rollout.name, rollout.message);
+        let _ = writeln!(text, "{}: {}", rollout.name, rollout.message);
     }
     text
 }

@@ -36,7 +36,7 @@ fn text(why: &Why) -> String {
     let id = if why.name == why.controller_id { String::new() } else { format!(" ({})", why.controller_id) };
     let mut text = format!("{}{id}: {}{polled}{hold}\n", why.name, why.presence);
     for (key, value) in &why.attributes {
-        let _ = write!(text, "  reports {key} = {value}\n");
+        let _ = writeln!(text, "  reports {key} = {value}");
     }
     if why.rollouts.is_empty() {
         text += "\nno rollout selects it\n";
@@ -49,7 +49,7 @@ fn text(why: &Why) -> String {
         text += "\nlately:\n";
         for row in &why.journal {
             let detail = if row.detail.is_empty() { String::new() } else { format!("  {}", row.detail) };
-            let _ = write!(text, "  {}  {}{detail}\n", row.time.as_deref().unwrap_or("no clock"), row.what);
+            let _ = writeln!(text, "  {}  {}{detail}", row.time.as_deref().unwrap_or("no clock"), row.what);
         }
     }
     text
@@ -61,7 +61,7 @@ fn membership(member: &MemberWhy) -> String {
         format!("{} to {}: {}{reason}, since {}\n", member.rollout, member.version, member.step, member.since);
     let mut line = |what: &str, value: Option<String>| {
         if let Some(value) = value {
-            let _ = write!(text, "  {what:9}{value}\n");
+            let _ = writeln!(text, "  {what:9}{value}");
         }
     };
     line("because", member.meaning.clone());

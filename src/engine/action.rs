@@ -4,9 +4,18 @@ use super::draft::Draft;
 use super::state::{Action, Step};
 use crate::model::{ControllerId, RolloutId, WaitingReason, What};
 
+/// So many ids of earlier attempts still count, more than a gateway has attempts.
+const MOST_ALIASES: usize = 16;
+
 impl Draft<'_> {
     /// Offers a waiting member its update. An order that was not fully served keeps its id, so that the gateway resumes.
     pub(super) fn offer(&mut self, rollout: RolloutId, id: &ControllerId) {
+        // of another rollout, and waiting half-way: it goes on later under a new id
+        if let Some(other) =
+            self.state.gateways.get(id).and_then(|gateway| gateway.busy).filter(|busy| *busy != rollout)
+        {
+            self.close(other, id);
+        }
         let Some(member) = self.member(rollout, id) else { return };
         let Some(gateway) = self.state.gateways.get(id) else { return };
         let deadline = Some(self.now.site.plus(self.state.interval(gateway) * 2));
@@ -33,6 +42,8 @@ impl Draft<'_> {
         if let Some(before) = before.filter(|action| action.ever_fetched) {
             aliases = before.aliases;
             aliases.push(before.id);
+            // attempts that failed through our fault are not counted, so that only this bounds them
+            aliases.drain(..aliases.len().saturating_sub(MOST_ALIASES));
             (ever_fetched, requested) = (true, before.requested);
         }
         Action {
@@ -65,6 +76,17 @@ impl Draft<'_> {
         } else {
             self.close(rollout, id);
         }
+        self.step(rollout, id, Step::Waiting(reason));
+        self.note_member(What::Withdrawn, rollout, id, reason.to_string());
+    }
+
+    /// Hides a half-served order. It keeps its id, and whatever the gateway says of it still counts.
+    pub(super) fn park(&mut self, rollout: RolloutId, id: &ControllerId, reason: WaitingReason) {
+        self.edit_member(rollout, id, |member| {
+            if let Some(action) = &mut member.action {
+                (action.fetched, action.hidden, action.deadline) = (false, true, None);
+            }
+        });
         self.step(rollout, id, Step::Waiting(reason));
         self.note_member(What::Withdrawn, rollout, id, reason.to_string());
     }

@@ -2,17 +2,17 @@
 
 use std::time::Duration;
 
-use super::attempt::Then;
+use super::attempt::{self, Then};
 use super::draft::Draft;
 use super::settle::settle;
-use super::state::{Artifact, Served, Step};
+use super::state::{Artifact, Member, Rollout, Served, Step};
 use super::{brake, feedback, listing, wave};
 use crate::model::{
-    ActionId, ArtifactFact, Attributes, AttributesMode, Bytes, Client, ControllerId, Digest, Event, FailedReason,
-    Order, Presence, RolloutId, Verdict, What,
+    ActionId, ArtifactFact, Attributes, AttributesMode, Bytes, Client, ConfirmBy, ControllerId, Digest, Event,
+    FailedReason, Order, Presence, RolloutId, Verdict, What,
 };
 
-/// A gateway may report so many bytes of attributes.
+/// A gateway may report so many bytes of attributes; the keys that it once reported are kept up to the same size.
 const MOST_ATTRIBUTE_BYTES: usize = 2_048;
 /// What was served is remembered for so many artifacts per gateway.
 const MOST_SERVED: usize = 4;
@@ -109,7 +109,20 @@ fn soaking(draft: &Draft, id: &ControllerId) -> Vec<RolloutId> {
     let watched = draft.state.rollouts.iter().filter(|(_, rollout)| {
         rollout.members.get(id).is_some_and(|member| member.step == Step::Updated && rollout.is_soaking(member))
     });
-    watched.map(|(id, _)| *id).collect()
+    watched.filter(|(_, rollout)| !is_taken_further(draft, rollout, id)).map(|(id, _)| *id).collect()
+}
+
+/// Another rollout has the gateway in hand, or took it on to a newer version: what it does now is that one's matter.
+fn is_taken_further(draft: &Draft, rollout: &Rollout, id: &ControllerId) -> bool {
+    let name = &rollout.spec.artifact.key.name;
+    draft.state.rollouts.values().any(|other| {
+        let newer = other.arrival > rollout.arrival && other.spec.artifact.key.name == *name;
+        let takes = |member: &Member| match member.step {
+            Step::Downloading | Step::Installing | Step::Confirming => true,
+            _ => newer && member.ever_fetched(),
+        };
+        other.arrival != rollout.arrival && other.members.get(id).is_some_and(takes)
+    })
 }
 
 fn pace(draft: &mut Draft, id: &ControllerId, interval: Duration) {
@@ -125,7 +138,7 @@ fn polled(draft: &mut Draft, id: &ControllerId) {
         .rollouts
         .iter()
         .filter(|(_, rollout)| {
-            let from = |m: &super::Member| m.action.as_ref().and_then(|action| action.confirm_from);
+            let from = |m: &Member| m.action.as_ref().and_then(|action| action.confirm_from);
             rollout.members.get(id).is_some_and(|m| m.step == Step::Confirming && from(m).is_some_and(|at| at <= now))
         })
         .map(|(id, _)| *id)
@@ -159,8 +172,14 @@ fn report(draft: &mut Draft, id: &ControllerId, report: Attributes) -> Verdict {
     draft.edit_gateway(id, |gateway| {
         gateway.attributes = after;
         gateway.attributes_due = false;
-        gateway.former_keys.extend(former);
         gateway.former_keys.retain(|key| !gateway.attributes.contains_key(key));
+        let mut room = MOST_ATTRIBUTE_BYTES.saturating_sub(gateway.former_keys.iter().map(String::len).sum());
+        for key in former {
+            if let Some(left) = room.checked_sub(key.len()) {
+                room = left;
+                gateway.former_keys.insert(key);
+            }
+        }
     });
     let known = draft.state.gateways.get(id).is_some_and(|gateway| {
         versioned.iter().any(|artifact| draft.state.settings.version_of(gateway, artifact).is_some())
@@ -184,7 +203,7 @@ fn observe(draft: &mut Draft, id: &ControllerId, before: &std::collections::BTre
             != Some(version.as_str());
         let arrived = wave::has_target(rollout, Some(&version));
         let overdue = member.action.as_ref().is_some_and(|action| action.overdue);
-        let soaking = rollout.is_soaking(member);
+        let soaking = rollout.is_soaking(member) && !is_taken_further(draft, rollout, id);
         match member.step {
             Step::Downloading | Step::Installing | Step::Confirming | Step::Failed(FailedReason::NoFeedback)
                 if arrived =>
@@ -197,7 +216,14 @@ fn observe(draft: &mut Draft, id: &ControllerId, before: &std::collections::BTre
                 draft.fail_attempt(rollout_id, id, FailedReason::WrongVersion, message, Then::RetryLater);
             }
             Step::Installing | Step::Confirming if !arrived => {
-                draft.edit_member(rollout_id, id, |member| member.reported = Some(version));
+                let by_version = attempt::proof(draft.state, rollout, gateway) == ConfirmBy::ReportedVersion;
+                draft.edit_member(rollout_id, id, |member| {
+                    member.reported = Some(version);
+                    // under `Auto` a first report makes the version the proof: a poll proves nothing any more
+                    if let Some(order) = member.action.as_mut().filter(|_| by_version) {
+                        order.confirm_from = None;
+                    }
+                });
             }
             Step::Updated if !arrived && changed && soaking => {
                 let message = Some(format!("it fell back to {version}"));
@@ -234,6 +260,8 @@ fn fetched(draft: &mut Draft, id: &ControllerId, action: ActionId) -> Verdict {
         member.reported = None;
         if let Some(order) = &mut member.action {
             (order.fetched, order.ever_fetched, order.deadline) = (true, true, Some(deadline));
+            // what cut an earlier download does not excuse this one
+            order.excused = false;
         }
     });
     draft.step(rollout_id, id, Step::Downloading);
@@ -296,7 +324,7 @@ fn remember(draft: &mut Draft, id: &ControllerId, digest: Digest, fully: bool) {
 }
 
 /// The rollout whose order a gateway has open.
-fn busy<'d>(draft: &'d Draft, id: &ControllerId) -> Option<(RolloutId, &'d super::Rollout)> {
+fn busy<'d>(draft: &'d Draft, id: &ControllerId) -> Option<(RolloutId, &'d Rollout)> {
     let rollout = draft.state.gateways.get(id)?.busy?;
     Some((rollout, draft.state.rollouts.get(&rollout)?))
 }

@@ -61,6 +61,7 @@ impl Draft<'_> {
         let retry_at = (then == Then::RetryLater).then(|| self.now.site.plus(backoff(attempts.max(1))));
         self.edit_member(rollout, id, |member| {
             member.attempts = attempts;
+            member.not_fetched = 0;
             member.message = message;
             member.retry_at = None;
         });
@@ -118,6 +119,8 @@ impl Draft<'_> {
         }
         self.edit_member(rollout, id, |member| {
             if let Some(action) = &mut member.action {
+                // said only now, so it may reboot only now
+                action.overdue = false;
                 action.confirm_from = confirm_from;
                 action.deadline = Some(deadline);
             }
@@ -165,7 +168,7 @@ impl Draft<'_> {
             member.message = None;
             member.reported = None;
             if let Some(action) = &mut member.action {
-                action.overdue = false;
+                (action.overdue, action.hidden) = (false, false);
                 action.confirm_from = None;
                 action.deadline = action.open.then_some(until);
             }

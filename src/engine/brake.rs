@@ -52,11 +52,20 @@ pub(super) fn standing(
         (rollout.is_stopped(), WaitingReason::Paused),
         (!state.is_verified(&rollout.spec.artifact.key.digest), WaitingReason::ArtifactNotVerified),
         (!wave_open, WaitingReason::WaveNotOpen),
-        (gateway.busy.is_some_and(|busy| busy != id), WaitingReason::ActionOpen),
+        (
+            gateway.busy.is_some_and(|busy| busy != id && !waits_half_way(state, busy, gateway_id)),
+            WaitingReason::ActionOpen,
+        ),
         (gateway.presence != Presence::Polling, WaitingReason::Offline),
         (member.retry_at.is_some_and(|at| now < at), member.pause_reason()),
     ];
     brakes.into_iter().find_map(|(holds, reason)| holds.then_some(reason))
+}
+
+/// An order that waits half-way does not keep a gateway from another: what it waits for may never come.
+fn waits_half_way(state: &State, rollout: RolloutId, gateway: &ControllerId) -> bool {
+    let member = state.rollouts.get(&rollout).and_then(|rollout| rollout.members.get(gateway));
+    member.is_some_and(|member| matches!(member.step, Step::Waiting(_)))
 }
 
 /// The brake that holds only because of others: there is no room for one more.
@@ -78,6 +87,6 @@ impl Rollout {
 impl Member {
     /// Why it waits for `retry_at`.
     fn pause_reason(&self) -> WaitingReason {
-        if self.not_fetched > 0 && self.attempts == 0 { WaitingReason::NotFetched } else { WaitingReason::Backoff }
+        if self.not_fetched > 0 { WaitingReason::NotFetched } else { WaitingReason::Backoff }
     }
 }

@@ -21,8 +21,9 @@ pub(super) fn run(draft: &mut Draft, id: RolloutId) {
             Step::Downloading => draft.lapse(id, &gateway),
             Step::Installing => draft.lapse_install(id, &gateway),
             Step::Confirming => draft.lapse_confirm(id, &gateway),
+            Step::Waiting(_) => half_way(draft, id, &gateway),
             // an order left open for a last word that did not come
-            Step::Updated | Step::Failed(_) | Step::Skipped(_) | Step::Waiting(_) => draft.close(id, &gateway),
+            Step::Updated | Step::Failed(_) | Step::Skipped(_) => draft.close(id, &gateway),
         }
     }
     gone_after_fetching(draft, id);
@@ -44,6 +45,18 @@ fn not_fetched(draft: &mut Draft, id: RolloutId, gateway: &ControllerId) {
     draft.edit_member(id, gateway, |member| member.retry_at = retry_at);
 }
 
+/// An order was hidden half-way, nobody stops it any more, and its time is up.
+fn half_way(draft: &mut Draft, id: RolloutId, gateway: &ControllerId) {
+    if !draft.is_polling(gateway) {
+        return draft.fail_attempt(id, gateway, FailedReason::NoFeedback, None, Then::Stop);
+    }
+    draft.edit_member(id, gateway, |member| {
+        if let Some(action) = &mut member.action {
+            action.deadline = None;
+        }
+    });
+}
+
 /// Offline excuses only members that never fetched their order: one that did, failed or lapsed, and then went away for good
 /// would otherwise be waited for for ever and count for nothing.
 fn gone_after_fetching(draft: &mut Draft, id: RolloutId) {
@@ -51,11 +64,17 @@ fn gone_after_fetching(draft: &mut Draft, id: RolloutId) {
     let offline = |gateway: &ControllerId| {
         draft.state.gateways.get(gateway).is_some_and(|gateway| gateway.presence == Presence::Offline)
     };
+    // hidden half-way on somebody's word, or with a deadline since
+    let excused = |member: &Member| {
+        let order = member.open_action();
+        matches!(member.step, Step::Waiting(_)) && order.is_some_and(|order| order.hidden || order.deadline.is_some())
+    };
     let gone: Vec<_> = rollout
         .members
         .iter()
         .filter(|(gateway, member)| {
-            matches!(member.step, Step::Waiting(_) | Step::Offered) && member.ever_fetched() && offline(gateway)
+            let waits = matches!(member.step, Step::Waiting(_) | Step::Offered) && !excused(member);
+            waits && member.ever_fetched() && offline(gateway)
         })
         .map(|(gateway, member)| (gateway.clone(), member.message.clone()))
         .collect();

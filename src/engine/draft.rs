@@ -145,6 +145,10 @@ impl<'s> Draft<'s> {
             self.changes.touched.extend(waiting.map(|(id, _)| *id));
         }
         self.changes.seen.insert(id.clone());
+        if !matches!(before.step, Step::Waiting(_)) && matches!(after, Step::Waiting(_)) {
+            // another rollout may have it meanwhile
+            self.touch_gateway(id);
+        }
     }
 
     pub(super) fn add_member(&mut self, rollout: RolloutId, id: ControllerId, member: Member) {

@@ -83,13 +83,14 @@ pub fn phase(state: &State, rollout: &Rollout, now: SiteTime) -> Phase {
     if state.site.lost {
         return Phase::Stalled("StoreLost", WaitingReason::StoreLost.remedy().into());
     }
+    // once ready it stays so, whatever becomes of latecomers
+    if rollout.ready_at.is_some() {
+        return Phase::Ready;
+    }
     if let Some(tripped) = &rollout.tripped {
         let place = tripped.wave.map_or("altogether".into(), |at| format!("in wave {}", at + 1));
         let text = format!("{} failed {place}, the limit is {}", tripped.failures, tripped.limit);
         return Phase::Stalled("FailureLimit", text);
-    }
-    if rollout.ready_at.is_some() {
-        return Phase::Ready;
     }
     let artifact = state.artifacts.get(&rollout.spec.artifact.key.digest);
     if let Some(why) = artifact.and_then(|artifact| artifact.failed.as_ref()) {
@@ -107,12 +108,12 @@ pub fn phase(state: &State, rollout: &Rollout, now: SiteTime) -> Phase {
     if !state.is_verified(&rollout.spec.artifact.key.digest) {
         return Phase::Reconciling("ArtifactNotVerified", WaitingReason::ArtifactNotVerified.meaning().into());
     }
-    wave_phase(rollout, now)
+    wave_phase(state, rollout, now)
 }
 
-fn wave_phase(rollout: &Rollout, now: SiteTime) -> Phase {
+fn wave_phase(state: &State, rollout: &Rollout, now: SiteTime) -> Phase {
     let of = rollout.frozen.as_ref().map_or(0, |frozen| frozen.waves.len());
-    match wave::current(rollout) {
+    match wave::current(state, rollout) {
         Some((at, Some(Proof::SoakUntil(until)))) => {
             let left = crate::model::format_duration(std::time::Duration::from_secs(until.since(now).as_secs()));
             Phase::Reconciling("Soaking", format!("wave {} of {of} is watched for another {left}", at + 1))

@@ -53,7 +53,7 @@ fn settle_rollout(draft: &mut Draft, id: RolloutId) {
     wave::trip(draft, id);
     wave::advance(draft, id);
     withdraw(draft, id);
-    hide(draft, id);
+    park(draft, id);
     offer(draft, id);
     retire(draft, id);
     let Some(rollout) = draft.state.rollouts.get(&id) else { return };
@@ -114,40 +114,48 @@ fn withdraw(draft: &mut Draft, id: RolloutId) {
     }
 }
 
-/// Hides the link from a gateway that idles half-way while it is held or its rollout stands still, and shows it again.
-fn hide(draft: &mut Draft, id: RolloutId) {
+/// Takes the link from a gateway that idles half-way while it is held or its rollout stands still: it waits in nobody's way,
+/// and keeps its order. Once nobody stops it any more its deadline runs again.
+fn park(draft: &mut Draft, id: RolloutId) {
     let Some(rollout) = draft.state.rollouts.get(&id) else { return };
     let now = draft.now.site;
     let download = rollout.spec.deadlines.download;
-    let (mut hidden, mut shown) = (Vec::new(), Vec::new());
-    for (gateway, member) in rollout.members.iter().filter(|(_, m)| m.step == Step::Downloading) {
-        match hide_at(draft.state, rollout, gateway, member) {
-            Some(at) if at <= now && member.action.as_ref().is_some_and(|a| !a.hidden) => hidden.push(gateway.clone()),
-            None if member.action.as_ref().is_some_and(|action| action.hidden) => shown.push(gateway.clone()),
+    let (mut parked, mut released) = (Vec::new(), Vec::new());
+    for (gateway, member) in &rollout.members {
+        let hidden = member.open_action().is_some_and(|action| action.hidden);
+        let reason = stopped(draft.state, rollout, gateway);
+        match (member.step, reason) {
+            (Step::Downloading, Some(reason))
+                if hide_at(draft.state, rollout, gateway, member).is_some_and(|at| at <= now) =>
+            {
+                parked.push((gateway.clone(), reason));
+            }
+            (Step::Waiting(_), None) if hidden => released.push(gateway.clone()),
             _ => {}
         }
     }
-    for gateway in hidden {
-        draft.edit_member(id, &gateway, |member| {
-            if let Some(action) = &mut member.action {
-                (action.hidden, action.deadline) = (true, None);
-            }
-        });
+    for (gateway, reason) in parked {
+        draft.park(id, &gateway, reason);
     }
-    let deadline = Some(now.plus(download));
-    for gateway in shown {
+    for gateway in released {
         draft.edit_member(id, &gateway, |member| {
             if let Some(action) = &mut member.action {
-                (action.hidden, action.deadline) = (false, deadline);
+                (action.hidden, action.deadline) = (false, Some(now.plus(download)));
             }
         });
     }
 }
 
+/// On whose word a member stands still.
+fn stopped(state: &State, rollout: &Rollout, id: &ControllerId) -> Option<WaitingReason> {
+    let held = state.gateways.get(id).is_some_and(|gateway| gateway.spec.hold);
+    if held { Some(WaitingReason::Held) } else { rollout.is_stopped().then_some(WaitingReason::Paused) }
+}
+
 /// When a downloading member's link is to be hidden, if it stands still on somebody's word.
 fn hide_at(state: &State, rollout: &Rollout, id: &ControllerId, member: &Member) -> Option<SiteTime> {
     let gateway = state.gateways.get(id)?;
-    let stands = (gateway.spec.hold || rollout.is_stopped()) && gateway.bodies == 0;
+    let stands = stopped(state, rollout, id).is_some() && gateway.bodies == 0;
     stands.then(|| member.since.max(gateway.idle_since).plus(state.interval(gateway) * 2))
 }
 
@@ -187,10 +195,10 @@ fn retire(draft: &mut Draft, id: RolloutId) {
 /// When a rollout must be looked at again although nothing happens.
 fn next_due(state: &State, rollout: &Rollout, now: SiteTime) -> Option<SiteTime> {
     let members = rollout.members.iter().flat_map(|(id, member)| {
-        let idles = member.step == Step::Downloading && member.action.as_ref().is_some_and(|action| !action.hidden);
+        let idles = member.step == Step::Downloading;
         [member.due(), if idles { hide_at(state, rollout, id, member) } else { None }]
     });
-    let soak = match wave::current(rollout) {
+    let soak = match wave::current(state, rollout) {
         Some((_, Some(Proof::SoakUntil(until)))) if rollout.tripped.is_none() => Some(until),
         _ => None,
     };

@@ -281,9 +281,9 @@ impl State {
         id >= self.site.action_base && id < self.site.action_next
     }
 
-    /// The interval to expect of a gateway.
+    /// The interval to expect of a gateway: never shorter than what it is told.
     pub fn interval(&self, gateway: &Gateway) -> Duration {
-        gateway.interval.unwrap_or(self.settings.poll_interval)
+        gateway.interval.unwrap_or_default().max(self.settings.poll_interval)
     }
 
     /// Is the artifact in the cache, and what it should be?

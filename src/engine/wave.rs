@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::draft::Draft;
 use super::order::order_key;
-use super::state::{Frozen, Member, Rollout, Step, Tripped, Wave};
+use super::state::{Frozen, Member, Rollout, State, Step, Tripped, Wave};
 use crate::model::{ControllerId, Percent, RolloutId, SiteTime, SkippedReason, Version, WaitingReason, WaveSpec, What};
 
 /// How a wave stands.
@@ -32,7 +32,11 @@ pub(super) fn sync_members(draft: &mut Draft, id: RolloutId) {
         .state
         .gateways
         .iter()
-        .filter(|(_, gateway)| spec.selector.selects(&gateway.spec.labels))
+        .filter(|(id, gateway)| {
+            // one that is no longer listed does not become a member, and stays one only after the freeze
+            let may = gateway.listed || (frozen && rollout.members.contains_key(*id));
+            may && spec.selector.selects(&gateway.spec.labels)
+        })
         .map(|(id, _)| id.clone())
         .collect();
     let gone: Vec<_> = rollout.members.keys().filter(|id| !selected.contains(*id)).cloned().collect();
@@ -129,7 +133,7 @@ pub(super) fn trip(draft: &mut Draft, id: RolloutId) {
 pub(super) fn advance(draft: &mut Draft, id: RolloutId) {
     loop {
         let Some(rollout) = draft.state.rollouts.get(&id) else { return };
-        let Some((at, proof)) = current(rollout) else { return };
+        let Some((at, proof)) = current(draft.state, rollout) else { return };
         let now = draft.now.site;
         let open_next = draft.state.listed && rollout.listed && !rollout.is_stopped() && !draft.state.site.lost;
         match proof {
@@ -144,7 +148,7 @@ pub(super) fn advance(draft: &mut Draft, id: RolloutId) {
             }
             _ => return,
         }
-        let done = draft.state.rollouts.get(&id).is_some_and(|rollout| current(rollout).is_none());
+        let done = draft.state.rollouts.get(&id).is_some_and(|rollout| current(draft.state, rollout).is_none());
         if done && draft.state.rollouts.get(&id).is_some_and(|rollout| rollout.ready_at.is_none()) {
             draft.edit_rollout(id, |rollout| rollout.ready_at = Some(now));
             draft.note_rollout(What::RolloutReady, id, "all waves are proven");
@@ -159,19 +163,22 @@ fn set(rollout: &mut Rollout, at: usize, change: impl FnOnce(&mut Wave)) {
 }
 
 /// The first wave that is not proven: its index, and how it stands if it is open.
-pub fn current(rollout: &Rollout) -> Option<(usize, Option<Proof>)> {
+pub fn current(state: &State, rollout: &Rollout) -> Option<(usize, Option<Proof>)> {
     let frozen = rollout.frozen.as_ref()?;
     let (at, wave) = frozen.waves.iter().enumerate().find(|(_, wave)| wave.proven_at.is_none())?;
-    Some((at, wave.opened_at.map(|opened| proof(rollout, at, wave, opened))))
+    Some((at, wave.opened_at.map(|opened| proof(state, rollout, at, wave, opened))))
 }
 
-/// Every member is terminal, held or offline, enough of them are updated, and the soak has passed since the last one ended.
-fn proof(rollout: &Rollout, at: usize, wave: &Wave, opened: SiteTime) -> Proof {
+/// Every member is terminal, held, offline or its gateway no longer listed, enough of them are updated, and the soak has
+/// passed since the last one ended.
+fn proof(state: &State, rollout: &Rollout, at: usize, wave: &Wave, opened: SiteTime) -> Proof {
+    let unlisted = |id: &ControllerId| state.gateways.get(id).is_some_and(|gateway| !gateway.listed);
     let (mut counted, mut good, mut open, mut may_come) = (0_u32, 0_u32, false, false);
     let mut last = opened;
-    for member in rollout.members.values().filter(|m| m.wave.map(usize::from) == Some(at)) {
+    for (id, member) in rollout.members.iter().filter(|(_, m)| m.wave.map(usize::from) == Some(at)) {
         match member.step {
             Step::Waiting(WaitingReason::Held) => may_come = true,
+            Step::Waiting(_) if unlisted(id) => may_come = true,
             Step::Skipped(SkippedReason::Superseded | SkippedReason::NotSelected) => {}
             Step::Updated | Step::Skipped(SkippedReason::AlreadyInstalled) => {
                 (counted, good) = (counted + 1, good + 1);

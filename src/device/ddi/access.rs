@@ -10,15 +10,24 @@ use super::route::{Path, Route};
 use super::{Head, LARGEST_BODY, Settings};
 use crate::device::{Board, Entry};
 
-/// Refuses a request that needs no look at its body, or says how much of a body it may have.
+/// A request whose body is worth reading.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Admitted {
+    /// Whose it is.
+    pub gateway: ControllerId,
+    /// How many bytes its body may have.
+    pub most: usize,
+}
+
+/// Refuses a request that needs no look at its body.
 ///
 /// # Errors
 /// The answer, which needs no further look.
-pub fn admit(board: &Board, settings: &Settings, head: &Head<'_>) -> Result<usize, Response> {
+pub fn admit(board: &Board, settings: &Settings, head: &Head<'_>) -> Result<Admitted, Response> {
     let path = locate(settings, head)?;
-    authenticate(board, &path, head)?;
+    let (gateway, _) = authenticate(board, &path, head)?;
     let route = resource(&path, head)?;
-    Ok(if route.takes_body() { LARGEST_BODY } else { 0 })
+    Ok(Admitted { gateway: gateway.clone(), most: if route.takes_body() { LARGEST_BODY } else { 0 } })
 }
 
 /// The path, if its tenant exists (b.0.8).

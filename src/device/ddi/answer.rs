@@ -12,6 +12,8 @@ use super::route::Route;
 use super::{Download, Head, Pending, Settings, attributes, deployment, feedback, poll};
 use crate::device::{Board, Entry, Offer, Presence, Progress};
 
+const NO_ORDER: &str = "there is no such order for this gateway, or not any more";
+
 /// What a request leads to.
 #[derive(Debug)]
 pub enum Answer {
@@ -108,7 +110,10 @@ impl Asked<'_> {
 
     /// The link was a hint; here the brakes are decided again (b.0.2). Once fetched, the order is the gateway's.
     fn deployment(&mut self, action: Option<ActionId>) -> Result<Answer, Response> {
-        let Some(offer) = self.open(action).filter(|offer| offer.link) else { return Err(self.withdrawn()) };
+        let Some(offer) = self.open(action) else { return Err(not_found(NO_ORDER)) };
+        if !offer.link {
+            return Err(self.withdrawn());
+        }
         let deployment = deployment::deployment_base(offer, &self.links);
         if offer.fetched {
             return Ok(Answer::Now(deployment));
@@ -161,9 +166,9 @@ impl Asked<'_> {
         self.entry.offer.as_ref().filter(|offer| Some(offer.action) == action)
     }
 
-    /// 404; a failure that follows uses no attempt (b.0.7).
+    /// 404 for what it was once told to get; a failure that follows uses no attempt (b.0.7).
     fn withdrawn(&mut self) -> Response {
         self.presence.excuse(self.id);
-        not_found("there is no such order for this gateway, or not any more")
+        not_found(NO_ORDER)
     }
 }

@@ -1,7 +1,7 @@
 //! The hawkBit Direct Device Integration API, as far as Lamplighter speaks it: requests in, answers out.
 //!
 //! Pure: no socket, no clock, no file. What the heart must decide or know leaves as events; plain polls never do.
-//! Rules are numbered as in the device contract that `docs/devices.md` keeps (`b.0` is ours and wins).
+//! Rules are numbered as in the device contract (`b.0` is ours, where it differs from hawkBit, and wins).
 
 mod access;
 mod answer;
@@ -19,12 +19,12 @@ mod route;
 
 use std::time::Duration;
 
-pub use access::admit;
+pub use access::{Admitted, admit};
 pub use answer::{Answer, Reply, answer};
 pub use artifact::Download;
 pub use pending::Pending;
 pub use request::Head;
-pub use response::{Response, too_busy, too_large, too_slow};
+pub use response::{Response, too_busy, too_large};
 
 /// The largest body a device may send. SWUpdate posts some kB of log lines at once.
 pub const LARGEST_BODY: usize = 64 * 1024;

@@ -94,8 +94,3 @@ pub fn too_busy() -> Response {
 pub fn too_large() -> Response {
     refusal(StatusCode::PAYLOAD_TOO_LARGE, "lamplighter.tooLarge", "a body may have 64 KiB")
 }
-
-/// 408: the body did not arrive in time.
-pub fn too_slow() -> Response {
-    refusal(StatusCode::REQUEST_TIMEOUT, "lamplighter.tooSlow", "the body took too long to arrive")
-}

@@ -14,7 +14,8 @@ use tokio::net::TcpStream;
 use tokio::task::spawn_local;
 use tokio::time::timeout;
 
-use crate::device::ddi::{self, Answer, Head, Reply};
+use crate::device::ddi::{self, Admitted, Answer, Head, Reply};
+use crate::model::ControllerId;
 
 use super::body::Body;
 use super::caps::{BUFFER, DRAIN};
@@ -38,7 +39,7 @@ async fn run(context: Rc<Context>, slot: Rc<Slot>, stream: TcpStream) {
     // Answers are small and complete: waiting for more to send would only delay them.
     _ = stream.set_nodelay(true);
     let Ok(local) = stream.local_addr() else { return };
-    let open = Opened::new(&context);
+    let open = Counted::new(&context);
     let socket = Patient::new(stream, Rc::clone(&slot), &context.caps);
     let device = Device { context: Rc::clone(&context), slot, local: local.to_string().into() };
     let mut connection = http1::Builder::new()
@@ -56,16 +57,16 @@ async fn run(context: Rc<Context>, slot: Rc<Slot>, stream: TcpStream) {
 }
 
 /// Counts a connection as open.
-struct Opened(Rc<Context>);
+struct Counted(Rc<Context>);
 
-impl Opened {
+impl Counted {
     fn new(context: &Rc<Context>) -> Self {
         context.stats.count(|counts| counts.open += 1);
         Self(Rc::clone(context))
     }
 }
 
-impl Drop for Opened {
+impl Drop for Counted {
     fn drop(&mut self) {
         self.0.stats.count(|counts| counts.open -= 1);
     }
@@ -111,29 +112,33 @@ impl Device {
 
     /// The body, if the request may have one; no byte of it is kept for a stranger.
     async fn read(&self, head: &Head<'_>, body: Incoming) -> Result<Result<Vec<u8>, ddi::Response>, Gone> {
-        let refusal = match self.admit(head) {
-            Ok(most) => match timeout(self.context.caps.body, collect(body, most)).await {
-                Ok(Ok(bytes)) => return Ok(Ok(bytes)),
-                Ok(Err(Uncollected::Gone)) => return Err(Gone),
-                Err(_) => return Ok(Err(ddi::too_slow())),
-                Ok(Err(Uncollected::TooLarge(rest))) => {
-                    self.drain(rest).await;
-                    ddi::too_large()
-                }
-            },
+        let admitted = match self.admit(head) {
+            Ok(admitted) if !self.context.sink.overloaded() => admitted,
+            Ok(Admitted { gateway, .. }) => return Ok(Err(self.busy(&gateway))),
             Err(refusal) => {
                 self.drain(body).await;
-                refusal
+                return Ok(Err(refusal));
             }
         };
-        Ok(Err(refusal))
+        match timeout(self.context.caps.body, collect(body, admitted.most)).await {
+            Ok(Ok(bytes)) => Ok(Ok(bytes)),
+            Ok(Err(Uncollected::Gone)) => Err(Gone),
+            Ok(Err(Uncollected::TooLarge(rest))) => {
+                self.drain(rest).await;
+                Ok(Err(ddi::too_large()))
+            }
+            // Not 408: rhu sends its feedback again only after 429 (b.0.1).
+            Err(_) => Ok(Err(self.busy(&admitted.gateway))),
+        }
     }
 
-    fn admit(&self, head: &Head<'_>) -> Result<usize, ddi::Response> {
-        if self.context.sink.overloaded() {
-            return Err(ddi::too_busy());
-        }
+    fn admit(&self, head: &Head<'_>) -> Result<Admitted, ddi::Response> {
         ddi::admit(&self.context.board.borrow(), &self.context.settings.borrow(), head)
+    }
+
+    fn busy(&self, gateway: &ControllerId) -> ddi::Response {
+        self.context.presence.borrow_mut().excuse(gateway);
+        ddi::too_busy()
     }
 
     /// Reads on without keeping anything: a client that is cut off while it sends does not read why.

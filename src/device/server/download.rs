@@ -29,12 +29,15 @@ pub(super) enum Broken {
     Unrecorded,
 }
 
+/// A chunk on its way from the file, and the buffer it came in.
+type Reading = Pin<Box<dyn Future<Output = Result<(Bytes, BytesMut), Broken>>>>;
+
 /// The rest of an artifact's bytes.
 pub(super) struct Sending {
     moving: Rc<Moving>,
     next: u64,
     /// The chunk that is being read.
-    reading: Option<Pin<Box<dyn Future<Output = Result<(Bytes, BytesMut), Broken>>>>>,
+    reading: Option<Reading>,
     /// Where the next chunk goes; its memory is used again once the socket has taken the one before.
     buffer: BytesMut,
 }

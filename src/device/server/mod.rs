@@ -94,16 +94,16 @@ pub async fn serve(listener: TcpListener, context: Rc<Context>, shutdown: impl F
     tokio::select! {
         () = shutdown => {}
         () = accepting => {}
-        // Returns only when the loop has ended: every question is answered 429 from then on.
         () = keep_up(&context) => {}
     }
     drop(listener);
     slots.close(context.caps.farewell).await;
 }
 
+/// When the loop has ended there is nothing more to tell, and every question is answered 429 until the shutdown.
 async fn keep_up(context: &Context) {
     context.sink.keep_up().await;
-    std::future::pending().await
+    std::future::pending::<()>().await;
 }
 
 /// Accepts always; makes room by closing the connection that has been without a request for longest.
@@ -111,7 +111,7 @@ async fn accept(listener: &TcpListener, context: &Rc<Context>, slots: &Rc<Slots>
     loop {
         match listener.accept().await {
             Ok((stream, _)) => {
-                if slots.room(context.caps.connections).await {
+                if slots.room(context.caps.connections, context.caps.grace).await {
                     context.stats.count(|counts| counts.evicted += 1);
                 }
                 context.stats.count(|counts| counts.accepted += 1);

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 
 /// An answer is handed to the socket a moment before its connection counts as idle.
 const FLUSHED: Duration = Duration::from_millis(200);
@@ -52,26 +52,41 @@ impl Slots {
         self.open.borrow().len()
     }
 
-    /// Waits until fewer than `most` are open. True if a connection without a request was closed for it; if all have
-    /// one, new connections wait: requests end, every one has its deadline.
-    pub(super) async fn room(&self, most: usize) -> bool {
+    /// Waits until fewer than `most` are open. True if a connection without a request was closed for it. While all have
+    /// one, or had none for less than `grace`, newcomers wait: requests end, every one has its deadline, and a request
+    /// that is on its way to a fresh connection must not meet a closed one.
+    pub(super) async fn room(&self, most: usize, grace: Duration) -> bool {
         let mut evicted = false;
         while self.count() >= most {
-            if self.evict() {
+            let Some((since, id)) = self.oldest() else {
+                self.changed.notified().await;
+                continue;
+            };
+            if since.elapsed() >= grace {
+                self.close_one(id);
                 evicted = true;
             } else {
-                self.changed.notified().await;
+                _ = timeout_at(since + grace, self.changed.notified()).await;
             }
         }
         evicted
     }
 
     /// Closes the connection that has been without a request for longest.
-    pub(super) fn evict(&self) -> bool {
-        let mut open = self.open.borrow_mut();
-        let oldest = open.iter().filter_map(|(id, open)| Some((open.idle?, *id))).min();
-        let evicted = oldest.and_then(|(_, id)| open.remove(&id));
-        evicted.and_then(|open| open.task).map(|task| task.abort()).is_some()
+    pub(super) fn evict(&self) {
+        if let Some((_, id)) = self.oldest() {
+            self.close_one(id);
+        }
+    }
+
+    fn oldest(&self) -> Option<(Instant, u64)> {
+        self.open.borrow().iter().filter_map(|(id, open)| Some((open.idle?, *id))).min()
+    }
+
+    fn close_one(&self, id: u64) {
+        if let Some(task) = self.open.borrow_mut().remove(&id).and_then(|open| open.task) {
+            task.abort();
+        }
     }
 
     /// Closes connections as they become idle, and the rest when time is up.

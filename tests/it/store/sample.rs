@@ -163,6 +163,7 @@ pub fn member(n: u64) -> MemberRecord {
         requested: false,
         excused: false,
         overdue: false,
+        hidden: false,
         confirm_from: None,
         deadline: Some(SiteTime(n + 7_200_000)),
     };

@@ -1,0 +1,157 @@
+//! Silence: what it excuses, and what it does not.
+
+use lamplighter::engine::Step;
+use lamplighter::model::*;
+
+use super::site::*;
+
+const OFFLINE: Step = Step::Waiting(WaitingReason::Offline);
+
+#[test]
+fn a_gateway_that_never_polled_is_not_offered() {
+    let mut site = Site::new();
+    site.declare_gateways(1);
+    site.rollouts.insert("main".into(), rollout("os", "2"));
+    site.list();
+    site.verify();
+    assert_eq!(site.at("g1"), OFFLINE);
+    site.seen("g1");
+    assert_eq!(site.at("g1"), Step::Offered);
+}
+
+#[test]
+fn an_offer_goes_back_when_the_gateway_stops_polling() {
+    let mut site = Site::rolling(1, |_| {});
+    site.quiet("g1");
+    assert_eq!((site.at("g1"), site.sees_link("g1")), (OFFLINE, false));
+    site.wait(minutes(6_000));
+    assert_eq!((site.at("g1"), site.member("g1").not_fetched), (OFFLINE, 0));
+    site.seen("g1");
+    assert_eq!(site.at("g1"), Step::Offered);
+}
+
+#[test]
+fn an_offer_that_lies_for_two_intervals_goes_back_and_at_the_third_time_the_member_failed() {
+    let mut site = Site::rolling(1, |_| {});
+    for times in [1, 2] {
+        site.wait(2 * POLL - std::time::Duration::from_secs(1));
+        assert_eq!(site.at("g1"), Step::Offered, "{times}");
+        site.wait(std::time::Duration::from_secs(1));
+        assert_eq!((site.at("g1"), site.sees_link("g1")), (Step::Waiting(WaitingReason::NotFetched), false));
+        site.wait(POLL);
+    }
+    site.wait(2 * POLL);
+    assert_eq!((site.at("g1"), site.sees_link("g1")), (Step::Failed(FailedReason::NotFetched), false));
+}
+
+#[test]
+fn a_fetch_starts_the_count_of_lying_offers_again() {
+    let mut site = Site::rolling(1, |_| {});
+    site.wait(2 * POLL + POLL + 2 * POLL + POLL);
+    assert_eq!((site.at("g1"), site.member("g1").not_fetched), (Step::Offered, 2));
+    site.fail("g1");
+    site.wait(minutes(1) + 2 * POLL);
+    assert_eq!((site.at("g1"), site.member("g1").not_fetched), (Step::Waiting(WaitingReason::NotFetched), 1));
+}
+
+#[test]
+fn a_slow_pollers_offer_lies_for_two_of_its_own_intervals() {
+    let mut site = Site::rolling(1, |spec| spec.paused = true);
+    site.happens(Event::Pace(id("g1"), minutes(5)));
+    site.edit("main", |spec| spec.paused = false);
+    site.wait(minutes(9));
+    assert_eq!(site.at("g1"), Step::Offered);
+    site.wait(minutes(1));
+    assert_eq!(site.at("g1"), Step::Waiting(WaitingReason::NotFetched));
+}
+
+#[test]
+fn an_interval_is_never_shorter_than_what_gateways_are_told() {
+    let mut site = Site::rolling(1, |spec| spec.paused = true);
+    site.happens(Event::Pace(id("g1"), std::time::Duration::ZERO));
+    site.edit("main", |spec| spec.paused = false);
+    assert_eq!(site.at("g1"), Step::Offered);
+    site.wait(POLL);
+    assert_eq!(site.at("g1"), Step::Offered);
+}
+
+#[test]
+fn from_the_first_fetch_on_silence_runs_the_deadline() {
+    let mut site = Site::rolling(1, |_| {});
+    site.fetch("g1");
+    site.offline("g1");
+    assert_eq!(site.at("g1"), Step::Downloading);
+    site.wait(minutes(120));
+    assert_eq!(site.at("g1"), Step::Failed(FailedReason::NoFeedback));
+
+    let mut site = Site::rolling(1, |_| {});
+    site.download("g1");
+    site.offline("g1");
+    site.wait(minutes(59));
+    assert_eq!(site.at("g1"), Step::Installing);
+    site.wait(minutes(1));
+    assert_eq!(site.at("g1"), Step::Failed(FailedReason::NoFeedback));
+}
+
+#[test]
+fn offline_excuses_nobody_who_ever_fetched() {
+    // failed once, and gone before its second attempt
+    let mut site = Site::rolling_on(3, |_| {});
+    let rest = site.rest();
+    site.fail(&rest[0]);
+    site.offline(&rest[0]);
+    assert_eq!(site.at(&rest[0]), Step::Failed(FailedReason::NoFeedback));
+    site.update(&rest[1]);
+    site.wait(SOAK);
+    assert_eq!(site.phase(), lamplighter::engine::Phase::Ready);
+}
+
+#[test]
+fn a_finished_rollout_stays_in_force_for_offline_members() {
+    let mut site = Site::rolling_on(3, |_| {});
+    let rest = site.rest();
+    site.offline(&rest[1]);
+    site.update(&rest[0]);
+    site.wait(SOAK);
+    site.restart();
+    site.list();
+    site.seen(&rest[1]);
+    site.update(&rest[1]);
+    assert_eq!(site.at(&rest[1]), Step::Updated);
+}
+
+#[test]
+fn a_fetched_order_is_waited_for_until_its_gateway_is_offline() {
+    let mut site = Site::rolling_on(3, |_| {});
+    let rest = site.rest();
+    site.fetch(&rest[0]);
+    site.update(&rest[1]);
+    site.wait(minutes(120));
+    site.quiet(&rest[0]);
+    assert_eq!((site.at(&rest[0]), site.sees_link(&rest[0])), (OFFLINE, false));
+    site.wait(SOAK);
+    assert_ne!(site.phase(), lamplighter::engine::Phase::Ready, "offline excuses only who never fetched");
+    site.offline(&rest[0]);
+    assert_eq!(site.at(&rest[0]), Step::Failed(FailedReason::NoFeedback));
+    site.wait(SOAK);
+    assert_eq!(site.phase(), lamplighter::engine::Phase::Ready);
+}
+
+#[test]
+fn a_download_whose_gateway_is_silent_at_the_deadline_is_no_feedback() {
+    let mut site = Site::rolling(1, |_| {});
+    site.fetch("g1");
+    site.quiet("g1");
+    site.wait(minutes(120));
+    assert_eq!(site.at("g1"), Step::Failed(FailedReason::NoFeedback));
+}
+
+#[test]
+fn a_fetch_of_the_same_id_starts_the_count_of_lying_offers_again() {
+    let mut site = Site::rolling(1, |_| {});
+    site.wait(6 * POLL);
+    assert_eq!((site.at("g1"), site.member("g1").not_fetched), (Step::Offered, 2));
+    site.fetch("g1");
+    site.wait(minutes(120) + 2 * POLL);
+    assert_eq!(site.at("g1"), Step::Waiting(WaitingReason::NotFetched));
+}
