@@ -74,7 +74,13 @@ async fn killing_lamplighter_at_random_changes_nothing_seed_3() {
 
 async fn killed_at_random(seed: u64, version: Option<&str>) {
     let dice = fastrand::Rng::with_seed(seed);
-    let run = async { Lab::new("5s", version, Plan::Random(dice)).await.update().await };
+    let run = async {
+        let lab = Lab::new("5s", version, Plan::Random(dice)).await;
+        let site = lab.site.clone();
+        lab.update().await;
+        let starts = site.lock().await.starts();
+        assert!(starts > 5, "it was killed now and then: {starts} starts");
+    };
     ends(run).await;
 }
 
@@ -110,6 +116,7 @@ impl Lab {
         let outcome = timeout(PATIENCE, self.go()).await;
         assert!(outcome.is_ok(), "the update did not end. {}", self.story().await);
         assert_eq!(self.gateway.installs(), 1, "installed exactly once. {}", self.story().await);
+        println!("{}", self.proxy.summary());
         assert_eq!(self.gateway.installed_version().as_deref(), Some("2.0.0"));
     }
 
