@@ -92,8 +92,9 @@ struct Asked<'a> {
 
 impl Asked<'_> {
     fn poll(&self, settings: &Settings) -> Answer {
+        let client = self.presence.client(self.id.as_str());
         let asks = self.presence.shows_request(self.id.as_str(), self.entry.ask, self.now);
-        Answer::Now(poll::controller_base(settings.poll_interval, self.entry, asks, &self.links))
+        Answer::Now(poll::controller_base(settings.poll_interval, self.entry, client, asks, &self.links))
     }
 
     /// Taken whether asked for or not: SWUpdate sends them after every start (b.9.4).

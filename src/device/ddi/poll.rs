@@ -8,6 +8,7 @@ use super::deployment::Href;
 use super::links::Links;
 use super::response::{Response, json};
 use crate::device::Entry;
+use crate::model::Client;
 
 #[derive(Serialize)]
 struct ControllerBase {
@@ -42,8 +43,16 @@ impl Shown {
 }
 
 /// What a gateway sees: how often to ask, its order, and whether we want its attributes.
-pub(super) fn controller_base(interval: Duration, entry: &Entry, asks: bool, links: &Links) -> Response {
-    let offer = entry.offer.as_ref().filter(|offer| offer.link);
+///
+/// rauc-hawkbit-updater needs no link to report, and would install again if its last word got lost on the way (b.0.2).
+pub(super) fn controller_base(
+    interval: Duration,
+    entry: &Entry,
+    client: Client,
+    asks: bool,
+    links: &Links,
+) -> Response {
+    let offer = entry.offer.as_ref().filter(|offer| offer.link && !(offer.served && client == Client::Rauc));
     json(&ControllerBase {
         config: Config { polling: Polling { sleep: sleep(interval) } },
         links: Shown {

@@ -134,6 +134,11 @@ impl Presence {
         self.tracks.get(id)?.last_poll()
     }
 
+    /// Which client it runs, as far as its requests tell.
+    pub fn client(&self, id: &str) -> Client {
+        self.tracks.get(id).map(Track::client).unwrap_or_default()
+    }
+
     /// The interval at which it really polls.
     pub fn interval(&self, id: &str) -> Duration {
         self.tracks.get(id).map_or(self.pacing.told, Track::pace)

@@ -106,6 +106,10 @@ impl Track {
         first
     }
 
+    pub(super) fn client(&self) -> Client {
+        self.client
+    }
+
     /// True if that is news.
     pub(super) fn runs(&mut self, client: Client, now: SiteTime) -> bool {
         let settled = self.client_since.is_none_or(|since| now.since(since) >= CLIENT_CHANGE);

@@ -54,6 +54,19 @@ fn the_first_poll_is_seen_and_a_client_that_names_itself_is_told() {
 }
 
 #[test]
+fn b_0_2_rauc_hawkbit_updater_sees_no_link_once_it_has_the_whole_artifact() {
+    let served = Offer { served: true, ..fetched() };
+    let linked = |world: &mut World, agent: &str| {
+        world.json(&poll().header("user-agent", agent))["_links"]["deploymentBase"].is_object()
+    };
+    for (offer, rauc, swupdate) in [(offer(), true, true), (fetched(), true, true), (served, false, true)] {
+        for (agent, shown) in [("rauc-hawkbit-c-agent/1.4", rauc), ("libcurl-agent/1.0", swupdate)] {
+            assert_eq!(linked(&mut World::new(Some(offer.clone())), agent), shown, "{agent} {offer:?}");
+        }
+    }
+}
+
+#[test]
 fn b_0_3_config_data_is_shown_on_request_and_hidden_after_the_put() {
     let shown = |world: &mut World| world.json(&poll())["_links"]["configData"].is_object();
     let mut world = World::new(None);
