@@ -18,6 +18,8 @@ pub const NEW: &str = "2.0.0";
 pub const POLL: Duration = Duration::from_secs(60);
 /// When silence means offline.
 pub const OFFLINE_AFTER: Duration = Duration::from_secs(600);
+/// How many gateways may download at once.
+pub const SLOTS: u32 = 24;
 /// An artifact's size, in bytes.
 pub const SIZE: u64 = 1_000_000;
 
@@ -75,8 +77,8 @@ pub fn rollout(version: &str) -> RolloutSpec {
     }
 }
 
-pub fn settings() -> Settings {
-    Settings { poll_interval: POLL, download_slots: 24, version_keys: [].into() }
+pub fn settings(slots: u32) -> Settings {
+    Settings { poll_interval: POLL, download_slots: slots, version_keys: [].into() }
 }
 
 pub fn listing(gateways: &[GatewaySpec], rollouts: &[(&str, RolloutSpec)]) -> Listing {

@@ -4,6 +4,7 @@ mod devices;
 mod process;
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use lamplighter::engine::Step;
 use lamplighter::model::{ControllerId, Listing, WaitingReason};
@@ -51,6 +52,10 @@ pub struct World {
     pub commits: u64,
     pub crashes: u64,
     pub failed_commits: u64,
+    /// How long a commit takes, in milliseconds.
+    pub commit_takes: Range<u64>,
+    /// How many gateways may download at once.
+    pub slots: u32,
     random: fastrand::Rng,
     queue: BTreeMap<(u64, u64), Happening>,
     happened: u64,
@@ -92,10 +97,12 @@ impl World {
             turns: vec![0; devices.len()],
             devices,
             site: None,
-            oracle: Oracle::new(fleet::settings().download_slots),
+            oracle: Oracle::default(),
             commits: 0,
             crashes: 0,
             failed_commits: 0,
+            commit_takes: 2..60,
+            slots: fleet::SLOTS,
             random,
             queue: BTreeMap::new(),
             happened: 0,
@@ -124,6 +131,7 @@ impl World {
 
     /// Runs until nothing is left to happen but polls.
     pub fn run(&mut self) {
+        self.oracle.slots = self.slots;
         let mut look = 600_000;
         while let Some((at, happening)) = self.pop() {
             assert!(at < LONGEST, "no end after a day of virtual time\n{}", self.report());

@@ -143,9 +143,10 @@ impl Track {
     pub(super) fn deadline(&self, pacing: Pacing) -> Option<SiteTime> {
         let offline = self.heard.plus(pacing.offline_after);
         let pace = if self.stays_away() { self.pace.max(RHU_RETRY) } else { self.pace };
+        let quiet = pace.max(State::SHORTEST_INTERVAL).saturating_mul(2);
         match self.state {
             State::Never | State::Offline => None,
-            State::Polling => Some(offline.min(self.heard.plus(pace.saturating_mul(2)))),
+            State::Polling => Some(offline.min(self.heard.plus(quiet))),
             State::Quiet => Some(offline),
         }
     }
