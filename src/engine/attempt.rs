@@ -106,7 +106,7 @@ impl Draft<'_> {
             return;
         };
         let after_reboot = matches!(gateway.client, Client::SwUpdate | Client::Zephyr);
-        let interval = self.state.interval(gateway);
+        let (interval, patience) = (self.state.interval(gateway), self.state.patience(gateway));
         self.close(rollout, id);
         if proof == ConfirmBy::Feedback && after_reboot {
             return self.updated(rollout, id, "the gateway reported it after its reboot");
@@ -116,7 +116,7 @@ impl Draft<'_> {
         let mut confirm_from = None;
         if proof == ConfirmBy::Feedback {
             let from = now.plus((interval * 2).max(STILL_THERE));
-            deadline = deadline.max(from.plus(interval * 2));
+            deadline = deadline.max(from.plus(patience));
             confirm_from = Some(from);
         }
         self.edit_member(rollout, id, |member| {
@@ -153,7 +153,7 @@ impl Draft<'_> {
             return self.fail_attempt(rollout, id, FailedReason::NoFeedback, None, Then::Stop);
         }
         let Some(gateway) = self.state.gateways.get(id) else { return };
-        let deadline = self.now.site.plus(self.state.interval(gateway) * 2);
+        let deadline = self.now.site.plus(self.state.patience(gateway));
         self.edit_member(rollout, id, |member| {
             if let Some(action) = &mut member.action {
                 action.overdue = true;

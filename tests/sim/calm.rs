@@ -20,14 +20,3 @@ fn every_mix_of_gateways_ends_as_it_must() {
         world.judge();
     }
 }
-
-#[test]
-fn big() {
-    let mut world = world(3, &cast(3, 500, FATES), Disk::memory(), Box::new(|_| Ending::Done));
-    let t = std::time::Instant::now();
-    world.commit_takes = 1_000..5_000;
-    world.slots = 100;
-    world.run();
-    world.judge();
-    println!("{} commits {} virtual, {:?}", world.commits, world.now, t.elapsed());
-}

@@ -58,7 +58,7 @@ fn power_lost_in_the_middle_of_any_commit_changes_no_end() {
     for at in 0..commits {
         let write = at % 9;
         let ending = Ending::PowerCut(write, at);
-        let (ends, _, crashes) = play(Disk::real(), move |n| if n == at { ending } else { Ending::Done });
+        let (ends, _, crashes) = play(Disk::memory(), move |n| if n == at { ending } else { Ending::Done });
         assert_eq!(crashes, 1);
         assert_eq!(ends, expected, "{ending:?} at commit {at}");
     }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use lamplighter::engine::Step;
-use lamplighter::model::{ControllerId, Listing, WaitingReason};
+use lamplighter::model::{ControllerId, Listing, Presence, WaitingReason};
 
 use crate::bodies::Bodies;
 use crate::device::Device;
@@ -192,7 +192,10 @@ impl World {
             && self.declared == self.declarations.len()
             && self.bodies.under_way.is_empty()
             && state.rollouts.values().flat_map(|rollout| &rollout.members).all(|(id, member)| match member.step {
-                Step::Waiting(WaitingReason::Offline) => self.devices[self.indices[id]].is_dark(),
+                Step::Waiting(WaitingReason::Offline) => {
+                    let known = matches!(state.gateways[id].presence, Presence::Never | Presence::Offline);
+                    known && self.devices[self.indices[id]].is_dark()
+                }
                 Step::Waiting(reason) => stays(reason),
                 Step::Updated => self.devices[self.indices[id]].is_at_rest(),
                 step => step.is_terminal(),

@@ -9,9 +9,6 @@ use super::{Pacing, Progress};
 /// A gateway that alternates between clients (two machines with one id) may cause a commit once in this time.
 const CLIENT_CHANGE: Duration = Duration::from_hours(1);
 
-/// rhu polls again only so long after a poll that failed (b.8.3).
-const RHU_RETRY: Duration = Duration::from_secs(300);
-
 /// One gateway's signs of life.
 #[derive(Debug)]
 pub(super) struct Track {
@@ -142,7 +139,7 @@ impl Track {
     /// When its silence means something more than now.
     pub(super) fn deadline(&self, pacing: Pacing) -> Option<SiteTime> {
         let offline = self.heard.plus(pacing.offline_after);
-        let pace = if self.stays_away() { self.pace.max(RHU_RETRY) } else { self.pace };
+        let pace = if self.stays_away() { self.pace.max(State::RHU_RETRY) } else { self.pace };
         let quiet = pace.max(State::SHORTEST_INTERVAL).saturating_mul(2);
         match self.state {
             State::Never | State::Offline => None,
