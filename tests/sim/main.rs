@@ -16,4 +16,5 @@ mod world;
 
 mod calm;
 mod crash_at_every_commit;
+mod people;
 mod storms;
