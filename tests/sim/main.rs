@@ -17,4 +17,5 @@ mod world;
 mod calm;
 mod crash_at_every_commit;
 mod people;
+mod props;
 mod storms;
