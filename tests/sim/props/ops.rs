@@ -1,5 +1,6 @@
 //! What may happen, as indices that are looked up in the state of the moment.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use lamplighter::model::{
@@ -173,10 +174,8 @@ fn declare() -> impl Strategy<Value = Op> {
     (proptest::collection::vec(one, 0..16), proptest::collection::vec(rollout(), 0..3)).prop_map(
         |(gateways, rollouts)| {
             // ids and names are unique in a list
-            let mut by_id = std::collections::BTreeMap::new();
-            gateways.into_iter().for_each(|gateway| _ = by_id.insert(gateway.n, gateway));
-            let mut by_name = std::collections::BTreeMap::new();
-            rollouts.into_iter().for_each(|rollout| _ = by_name.insert(rollout.name, rollout));
+            let by_id: BTreeMap<_, _> = gateways.into_iter().map(|gateway| (gateway.n, gateway)).collect();
+            let by_name: BTreeMap<_, _> = rollouts.into_iter().map(|rollout| (rollout.name, rollout)).collect();
             Op::Declare(by_id.into_values().collect(), by_name.into_values().collect())
         },
     )
