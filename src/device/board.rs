@@ -62,7 +62,7 @@ pub struct Offer {
     pub link: bool,
     /// The gateway has fetched it: deploymentBase is answered at once, and the artifact may be downloaded.
     pub fetched: bool,
-    /// The artifact was fully served to this gateway.
+    /// The artifact was fully served to this gateway under this order.
     pub served: bool,
     /// What to install.
     pub artifact: Rc<Artifact>,

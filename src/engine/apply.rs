@@ -277,9 +277,16 @@ fn requested(draft: &mut Draft, id: &ControllerId, digest: Digest, bytes: Bytes)
             order.requested = true;
         }
     });
-    if bytes == Bytes::Some {
-        remember(draft, id, digest, false);
-        draft.edit_gateway_volatile(id, |gateway| gateway.bodies = gateway.bodies.saturating_add(1));
+    match bytes {
+        Bytes::Some => {
+            remember(draft, id, digest, false);
+            draft.edit_gateway_volatile(id, |gateway| gateway.bodies = gateway.bodies.saturating_add(1));
+        }
+        // it has the whole file from an earlier attempt
+        Bytes::None if draft.state.gateways.get(id).is_some_and(|gateway| gateway.fully_served(&digest)) => {
+            begin_install(draft, rollout, id);
+        }
+        Bytes::None => {}
     }
     Verdict::Deploy
 }
@@ -288,19 +295,24 @@ fn requested(draft: &mut Draft, id: &ControllerId, digest: Digest, bytes: Bytes)
 fn served(draft: &mut Draft, id: &ControllerId, digest: Digest) -> Verdict {
     let Some(rollout_id) = in_hand(draft, id, &digest) else { return Verdict::Withdrawn };
     remember(draft, id, digest, true);
-    let Some(rollout) = draft.state.rollouts.get(&rollout_id) else { return Verdict::Withdrawn };
-    let downloading = rollout.members.get(id).is_some_and(|member| member.step == Step::Downloading);
-    if downloading {
-        let deadline = draft.now.site.plus(rollout.spec.deadlines.install);
-        draft.edit_member(rollout_id, id, |member| {
-            if let Some(order) = &mut member.action {
-                (order.deadline, order.excused) = (Some(deadline), false);
-            }
-        });
-        draft.step(rollout_id, id, Step::Installing);
-        draft.note_member(What::Served, rollout_id, id, "");
-    }
+    begin_install(draft, rollout_id, id);
     Verdict::Deploy
+}
+
+/// The gateway has all it needs.
+fn begin_install(draft: &mut Draft, rollout_id: RolloutId, id: &ControllerId) {
+    let Some(rollout) = draft.state.rollouts.get(&rollout_id) else { return };
+    if rollout.members.get(id).is_none_or(|member| member.step != Step::Downloading) {
+        return;
+    }
+    let deadline = draft.now.site.plus(rollout.spec.deadlines.install);
+    draft.edit_member(rollout_id, id, |member| {
+        if let Some(order) = &mut member.action {
+            (order.deadline, order.excused) = (Some(deadline), false);
+        }
+    });
+    draft.step(rollout_id, id, Step::Installing);
+    draft.note_member(What::Served, rollout_id, id, "");
 }
 
 fn body_ended(draft: &mut Draft, id: &ControllerId) {

@@ -38,7 +38,7 @@ pub struct OfferView<'s> {
     pub link: bool,
     /// May the gateway download?
     pub fetched: bool,
-    /// Was the artifact fully served to it?
+    /// Was the artifact fully served to it under this order?
     pub served: bool,
     /// What to install.
     pub artifact: &'s ArtifactSpec,
@@ -77,7 +77,8 @@ fn offer<'s>(state: &'s State, gateway: &Gateway, id: &ControllerId) -> Option<O
         action: action.id,
         link: !action.hidden && !matches!(member.step, Step::Waiting(_)),
         fetched: action.fetched && !action.hidden,
-        served: gateway.fully_served(&artifact.key.digest),
+        // under this order: one who got the file under an earlier one may be asked to try again
+        served: matches!(member.step, Step::Installing | Step::Confirming | Step::Updated),
         artifact,
         sums: state.artifacts.get(&artifact.key.digest)?.sums.as_ref()?,
     })

@@ -281,9 +281,9 @@ impl State {
         id >= self.site.action_base && id < self.site.action_next
     }
 
-    /// The interval to expect of a gateway: never shorter than what it is told.
+    /// The interval to expect of a gateway: never shorter than what it is told, nor than what a busy machine needs.
     pub fn interval(&self, gateway: &Gateway) -> Duration {
-        gateway.interval.unwrap_or_default().max(self.settings.poll_interval)
+        gateway.interval.unwrap_or_default().max(self.settings.poll_interval).max(Presence::SHORTEST_INTERVAL)
     }
 
     /// Is the artifact in the cache, and what it should be?

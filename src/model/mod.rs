@@ -1,6 +1,6 @@
 //! The domain's validated types. Everything here is a value: parsed once at the edge, correct ever after.
 //!
-//! This room imports nothing else of the crate, does no I/O and reads no clock.
+//! It must never import another room, do I/O, read a clock or hold a value that was not checked.
 
 mod action_id;
 mod amount;

@@ -1,5 +1,7 @@
 //! Is a gateway there?
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 /// What a gateway's polling says about it.
@@ -14,4 +16,10 @@ pub enum Presence {
     Quiet,
     /// It has not polled for `devices.offlineAfter`.
     Offline,
+}
+
+impl Presence {
+    /// Silence is measured in intervals of at least this. Where gateways poll more often, a shorter silence says more about
+    /// a busy machine than about the gateway.
+    pub const SHORTEST_INTERVAL: Duration = Duration::from_secs(5);
 }

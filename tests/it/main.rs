@@ -2,11 +2,13 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 #![allow(clippy::format_push_string, reason = "tests are read, not timed")]
 
+mod architecture;
 mod artifact;
 mod check;
 #[path = "../support/crash_backend.rs"]
 mod crash_backend;
 mod ddi;
+mod docs;
 mod engine;
 mod http;
 mod intake;

@@ -118,7 +118,7 @@ devices:
   listen: {listen}
   insecure: true
   pollInterval: {}
-  offlineAfter: 10s
+  offlineAfter: 30s
 ",
             quoted(&self.state()),
             quoted(&self.manifests()),

@@ -93,7 +93,13 @@ struct Asked<'a> {
 impl Asked<'_> {
     fn poll(&self, settings: &Settings) -> Answer {
         let asks = self.presence.shows_request(self.id.as_str(), self.entry.ask, self.now);
-        Answer::Now(poll::controller_base(settings.poll_interval, self.entry, asks, &self.links))
+        let offer = self.entry.offer.as_ref().filter(|offer| offer.link && !self.would_install_again(offer));
+        Answer::Now(poll::controller_base(settings.poll_interval, offer, asks, &self.links))
+    }
+
+    /// rhu needs no link to report, and installs again what is still offered after its last word was lost (b.0.2).
+    fn would_install_again(&self, offer: &Offer) -> bool {
+        offer.served && self.head.client() == Some(Client::Rauc)
     }
 
     /// Taken whether asked for or not: SWUpdate sends them after every start (b.9.4).

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::deployment::Href;
 use super::links::Links;
 use super::response::{Response, json};
-use crate::device::Entry;
+use crate::device::Offer;
 
 #[derive(Serialize)]
 struct ControllerBase {
@@ -42,8 +42,7 @@ impl Shown {
 }
 
 /// What a gateway sees: how often to ask, its order, and whether we want its attributes.
-pub(super) fn controller_base(interval: Duration, entry: &Entry, asks: bool, links: &Links) -> Response {
-    let offer = entry.offer.as_ref().filter(|offer| offer.link);
+pub(super) fn controller_base(interval: Duration, offer: Option<&Offer>, asks: bool, links: &Links) -> Response {
     json(&ControllerBase {
         config: Config { polling: Polling { sleep: sleep(interval) } },
         links: Shown {

@@ -1,3 +1,5 @@
+//! Presence, poll by poll.
+
 use super::*;
 
 const PACING: Pacing = Pacing { told: Duration::from_secs(60), offline_after: Duration::from_secs(600) };

@@ -125,9 +125,10 @@ impl Track {
     /// When its silence means something more than now.
     pub(super) fn deadline(&self, pacing: Pacing) -> Option<SiteTime> {
         let offline = self.heard.plus(pacing.offline_after);
+        let quiet = self.pace.max(State::SHORTEST_INTERVAL).saturating_mul(2);
         match self.state {
             State::Never | State::Offline => None,
-            State::Polling => Some(offline.min(self.heard.plus(self.pace.saturating_mul(2)))),
+            State::Polling => Some(offline.min(self.heard.plus(quiet))),
             State::Quiet => Some(offline),
         }
     }

@@ -31,6 +31,18 @@ fn b_2_links_are_absolute_on_the_address_the_device_used() {
 }
 
 #[test]
+fn b_0_2_the_link_is_withdrawn_from_rhu_once_the_artifact_was_served() {
+    let shown = |offer: Offer, agent: &str| {
+        let mut world = World::new(Some(offer));
+        world.json(&poll().header("user-agent", agent))["_links"]["deploymentBase"].is_object()
+    };
+    let served = || Offer { served: true, ..fetched() };
+    assert!(shown(fetched(), "rauc-hawkbit-c-agent/1.4"));
+    assert!(!shown(served(), "rauc-hawkbit-c-agent/1.4"));
+    assert!(shown(served(), "libcurl-agent/1.0"), "SWUpdate reports only while it is offered");
+}
+
+#[test]
 fn b_2_a_plain_poll_tells_the_heart_nothing() {
     let mut world = World::new(Some(fetched()));
     let (seen, answer) = world.send(&poll());

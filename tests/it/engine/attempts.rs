@@ -268,8 +268,34 @@ fn a_complete_file_that_is_asked_for_again_under_a_new_id_is_a_download() {
     site.fetch("g1");
     // the rest of nothing: 416
     assert_eq!(site.request("g1", Bytes::None), Verdict::Deploy);
+    assert_eq!(site.at("g1"), Step::Installing);
     site.says("g1", success());
     assert_eq!(site.at("g1"), Step::Confirming);
+}
+
+#[test]
+fn a_file_served_under_an_earlier_order_does_not_make_the_new_one_served() {
+    let mut site = Site::rolling(1, |_| {});
+    let served = |site: &Site| site.board[&id("g1")].offer.as_ref().unwrap().served;
+    site.fetch("g1");
+    site.request("g1", Bytes::Some);
+    assert!(!served(&site));
+    site.served("g1");
+    assert!(served(&site));
+    site.says("g1", word(Execution::Closed, Finished::Failure));
+    site.wait(minutes(1));
+    assert!(!served(&site), "rhu would never be shown the new order");
+    site.fetch("g1");
+    site.request("g1", Bytes::None);
+    assert!(served(&site));
+}
+
+#[test]
+fn the_rest_of_nothing_is_no_download_of_a_file_that_was_not_served() {
+    let mut site = Site::rolling(1, |_| {});
+    site.fetch("g1");
+    assert_eq!(site.request("g1", Bytes::None), Verdict::Deploy);
+    assert_eq!(site.at("g1"), Step::Downloading);
 }
 
 #[test]

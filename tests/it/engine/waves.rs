@@ -55,9 +55,8 @@ fn members_go_in_the_order_of_their_hashes_and_it_differs_from_version_to_versio
         let site = Site::rolling(20, |spec| *spec = rollout("os", version));
         let queue = site.main().queue.clone();
         let artifact = &site.main().spec.artifact.key;
-        let key = |id: &lamplighter::model::ControllerId| {
-            lamplighter::engine::order_key(&artifact.name, artifact.version.as_str(), id.as_str())
-        };
+        let key =
+            |id: &ControllerId| lamplighter::engine::order_key(&artifact.name, artifact.version.as_str(), id.as_str());
         assert!(queue.windows(2).all(|pair| key(&pair[0]) < key(&pair[1])));
         queue
     };

@@ -1,0 +1,32 @@
+# `make check` is the inner loop, `make test` everything, cheap first. See CONTRIBUTING.md.
+.PHONY: check test test-core test-memory test-real bench
+
+CARGO_TEST := cargo test --locked
+
+check:
+	cargo fmt --check
+	cargo clippy --locked --all-targets -- -D warnings
+	$(CARGO_TEST) --lib --test sim
+	$(CARGO_TEST) --test it engine::
+
+test: check test-core test-memory test-real
+
+# The rooms through their fronts: architecture, store, devices, manifests, command line, simulation.
+test-core:
+	$(CARGO_TEST) --bins --test it
+	$(CARGO_TEST) --doc
+
+# The release binary through 500 gateways, within its memory budget.
+test-memory:
+	tests/memory/run.sh
+
+# A real SWUpdate, installed from Debian's packages if it is missing. Three at a time: each is mostly waiting.
+test-real:
+	tests/real/install.sh
+	$(CARGO_TEST) --test real -- --test-threads=3
+
+# Figures for docs/measurements.md; nothing is judged here.
+bench:
+	cargo build --locked --release
+	stat -c 'binary: %s bytes' target/release/lamplighter
+	target/release/lamplighter simulate --gateways 500 -o json

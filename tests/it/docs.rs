@@ -1,0 +1,58 @@
+//! The documents say what the code says: reasons, fields, samples.
+
+use std::fs;
+use std::path::Path;
+
+use lamplighter::model::{FailedReason, SkippedReason, WaitingReason};
+use lamplighter::{config, resources};
+
+fn read(path: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+#[test]
+fn every_reason_is_documented_with_its_meaning_and_remedy() {
+    let page = read("docs/reference/reasons.md");
+    let waiting = WaitingReason::ALL.iter().map(|r| (r.to_string(), r.meaning(), r.remedy()));
+    let failed = FailedReason::ALL.iter().map(|r| (r.to_string(), r.meaning(), r.remedy()));
+    let skipped = SkippedReason::ALL.iter().map(|r| (r.to_string(), r.meaning(), r.remedy()));
+    let rows: Vec<String> =
+        waiting.chain(failed).chain(skipped).map(|(n, m, r)| format!("| `{n}` | {m} | {r} |")).collect();
+    let missing: Vec<_> = rows.iter().filter(|row| !page.contains(row.as_str())).collect();
+    assert!(missing.is_empty(), "docs/reference/reasons.md lacks {missing:#?}");
+    assert_eq!(page.matches("\n| `").count(), rows.len(), "and nothing else stands there");
+}
+
+#[test]
+fn every_field_of_a_manifest_is_documented() {
+    let page = read("docs/reference/rollout.md");
+    for crd in resources::crds() {
+        let yaml: serde_json::Value = serde_yaml::from_str(&crd.yaml().unwrap()).unwrap();
+        let spec = &yaml["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"];
+        let fields = leaves(spec, "");
+        assert!(!fields.is_empty());
+        let missing: Vec<_> = fields.iter().filter(|field| !page.contains(&format!("| `{field}` |"))).collect();
+        assert!(missing.is_empty(), "docs/reference/rollout.md lacks {missing:?}");
+    }
+}
+
+#[test]
+fn the_sample_site_file_is_accepted() {
+    let site = config::load(&Path::new(env!("CARGO_MANIFEST_DIR")).join("firmware-samples/site.yaml"));
+    assert_eq!(site.unwrap().site, "sample");
+}
+
+/// The paths of the fields that hold a value, `a.b[].c` for those of a list's items.
+fn leaves(schema: &serde_json::Value, path: &str) -> Vec<String> {
+    let dot = if path.is_empty() { "" } else { "." };
+    if let Some(properties) = schema["properties"].as_object() {
+        return properties.iter().flat_map(|(name, field)| leaves(field, &format!("{path}{dot}{name}"))).collect();
+    }
+    let items = &schema["items"];
+    let mut found = vec![path.to_owned()];
+    if items["properties"].is_object() {
+        found.extend(leaves(items, &format!("{path}[]")));
+    }
+    found
+}

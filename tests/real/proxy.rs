@@ -1,0 +1,201 @@
+//! Stands between a gateway and Lamplighter, kills Lamplighter around the requests that pass, and writes down what passed.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
+use std::fmt;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+
+use http_body_util::{BodyExt, Full};
+use hyper::body::{Body, Bytes, Frame, Incoming};
+use hyper::service::service_fn;
+use hyper::{HeaderMap, Request, Response};
+use hyper_util::rt::TokioIo;
+use serde_json::{Value, json};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Mutex;
+
+use crate::fault::{Circumstances, Plan};
+use crate::gateway;
+use crate::site::Site;
+
+/// A running proxy; it ends with the test's runtime.
+#[derive(Clone)]
+pub struct Proxy {
+    /// Where the gateway connects.
+    pub address: SocketAddr,
+    passage: Rc<Passage>,
+}
+
+/// The one way through: requests pass one after the other, so that each fault belongs to one request.
+struct Passage {
+    site: Rc<Mutex<Site>>,
+    plan: RefCell<Plan>,
+    /// The requests whose answer was lost, until they come again. Their bodies carry the time, so they don't count.
+    lost: RefCell<BTreeSet<String>>,
+    transcript: RefCell<Vec<Value>>,
+}
+
+impl Proxy {
+    /// Starts one in front of a site.
+    pub async fn start(site: Rc<Mutex<Site>>, plan: Plan) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let passage = Passage { site, plan: plan.into(), lost: RefCell::default(), transcript: RefCell::default() };
+        let passage = Rc::new(passage);
+        tokio::task::spawn_local(accept(listener, passage.clone()));
+        Self { address, passage }
+    }
+
+    /// Writes what passed, one JSON object per request and line.
+    pub fn save_transcript(&self, path: &Path) {
+        let entries = self.passage.transcript.borrow();
+        let lines: Vec<String> = entries.iter().map(Value::to_string).collect();
+        std::fs::write(path, lines.join("\n") + "\n").unwrap();
+    }
+
+    /// How often the gateway polled.
+    pub fn polls(&self) -> usize {
+        let poll = format!("/DEFAULT/controller/v1/{}", gateway::ID);
+        self.passage.transcript.borrow().iter().filter(|entry| entry["target"] == poll).count()
+    }
+
+    /// What passed, for people.
+    pub fn summary(&self) -> String {
+        let line = |entry: &Value| {
+            let text = |key: &str| entry[key].as_str().unwrap_or_default().to_owned();
+            let detail = if text("method") == "GET" { String::new() } else { text("body") };
+            format!("{} {} {detail} -> {} {}", text("method"), text("target"), entry["status"], entry["faults"])
+        };
+        let entries = self.passage.transcript.borrow();
+        entries.iter().map(line).collect::<Vec<_>>().join("\n")
+    }
+}
+
+async fn accept(listener: TcpListener, passage: Rc<Passage>) {
+    loop {
+        let (stream, _) = listener.accept().await.unwrap();
+        let (passage, requests) = (passage.clone(), Rc::new(Cell::new(0)));
+        tokio::task::spawn_local(async move {
+            let service = service_fn(move |request| {
+                let (passage, reused) = (passage.clone(), requests.replace(requests.get() + 1) > 0);
+                async move { passage.pass(request, reused).await }
+            });
+            let mut server = hyper::server::conn::http1::Builder::new();
+            // An error is a lost request or answer: the connection ends, which is what the gateway shall see.
+            let _ = server.preserve_header_case(true).serve_connection(TokioIo::new(stream), service).await;
+        });
+    }
+}
+
+impl Passage {
+    /// Takes a request through to Lamplighter and its answer back, with what the plan lets go wrong.
+    async fn pass(&self, request: Request<Incoming>, reused: bool) -> Result<Response<Answer>, Lost> {
+        let mut site = self.site.lock().await;
+        let (parts, body) = request.into_parts();
+        let body = body.collect().await.map_err(|_| Lost)?.to_bytes();
+        let name = format!("{} {}", parts.method, parts.uri);
+        let resent = self.lost.borrow_mut().remove(&name);
+        let faults = self.plan.borrow_mut().next(Circumstances { reused, resent });
+        if faults.lose_answer {
+            self.lost.borrow_mut().insert(name);
+        }
+
+        let mut entry = json!({
+            "method": parts.method.as_str(), "target": parts.uri.to_string(), "headers": listed(&parts.headers),
+            "body": String::from_utf8_lossy(&body), "faults": faults.names(),
+        });
+        if faults.before {
+            site.kill_and_restart().await;
+        }
+        if faults.lose_request {
+            self.transcript.borrow_mut().push(entry);
+            return Err(Lost);
+        }
+        let request = Request::from_parts(parts, Full::new(body));
+        let (head, whole, received) = forward(site.devices(), request, faults.during).await;
+        if faults.during || faults.after {
+            site.kill_and_restart().await;
+        }
+        entry["status"] = head.status.as_u16().into();
+        entry["answerHeaders"] = listed(&head.headers);
+        entry["answerBytes"] = received.len().into();
+        if head.headers.get("content-type").is_some_and(|kind| kind.as_bytes().ends_with(b"json")) {
+            entry["answer"] = String::from_utf8_lossy(&received).into();
+        }
+        self.transcript.borrow_mut().push(entry);
+        if faults.lose_answer {
+            return Err(Lost);
+        }
+        Ok(Response::from_parts(head, Answer { left: Some(received), whole }))
+    }
+}
+
+/// Sends a request over a connection of its own and reads the answer: all of it, or half of a long one. Tells whether it is
+/// whole.
+async fn forward(
+    to: SocketAddr,
+    request: Request<Full<Bytes>>,
+    half: bool,
+) -> (hyper::http::response::Parts, bool, Bytes) {
+    let stream = TcpStream::connect(to).await.unwrap();
+    let mut client = hyper::client::conn::http1::Builder::new();
+    let (mut sender, connection) = client.preserve_header_case(true).handshake(TokioIo::new(stream)).await.unwrap();
+    let connection = tokio::task::spawn_local(connection);
+    let (head, mut body) = sender.send_request(request).await.unwrap().into_parts();
+    let length = body.size_hint().exact().expect("every answer says its length");
+    let enough = if half && length > 4096 { length / 2 } else { length };
+    let mut received = Vec::new();
+    while (received.len() as u64) < enough {
+        let frame = body.frame().await.expect("an answer is as long as it says").unwrap();
+        received.extend_from_slice(&frame.into_data().unwrap_or_default());
+    }
+    if enough < length {
+        received.truncate(usize::try_from(enough).unwrap());
+    }
+    connection.abort();
+    (head, received.len() as u64 == length, received.into())
+}
+
+/// Headers as they came, in order.
+fn listed(headers: &HeaderMap) -> Value {
+    headers.iter().map(|(name, value)| json!([name.as_str(), String::from_utf8_lossy(value.as_bytes())])).collect()
+}
+
+/// The body of an answer on its way to the gateway; one that is not whole ends in an error.
+struct Answer {
+    left: Option<Bytes>,
+    whole: bool,
+}
+
+impl Body for Answer {
+    type Data = Bytes;
+    type Error = Lost;
+
+    fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Lost>>> {
+        match self.left.take() {
+            Some(bytes) if !bytes.is_empty() => Poll::Ready(Some(Ok(Frame::data(bytes)))),
+            _ if self.whole => Poll::Ready(None),
+            _ => Poll::Ready(Some(Err(Lost))),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.whole && self.left.as_ref().is_none_or(Bytes::is_empty)
+    }
+}
+
+/// A request or an answer that does not arrive.
+#[derive(Debug)]
+struct Lost;
+
+impl fmt::Display for Lost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("lost with Lamplighter")
+    }
+}
+
+impl std::error::Error for Lost {}

@@ -1,0 +1,114 @@
+//! From the last byte to the last word.
+
+use lamplighter::model::{Client, Execution, Finished};
+
+use super::{Act, Device, Doing, Install, Next, SECOND};
+use crate::fate::Fate;
+use crate::link::Reply;
+
+/// rhu tries its word so often when it is told to wait.
+const MOST_WORDS: u8 = 10;
+
+impl Device {
+    pub(super) fn downloaded(&mut self) -> Act {
+        let Some(order) = &self.job else { return self.idle() };
+        let action = order.action;
+        self.partial = Some((order.digest, order.size));
+        if self.character.fate == Fate::SilentAfterDownload {
+            return self.go_dark();
+        }
+        self.say(action, Execution::Proceeding, Finished::None, Next::Install)
+    }
+
+    pub(super) fn install(&mut self) -> Act {
+        self.doing = Doing::Installing;
+        Act::Wait(self.random.u64(20 * SECOND..60 * SECOND))
+    }
+
+    /// The install ended, one way or the other.
+    pub(super) fn installed(&mut self) -> Act {
+        let Some(order) = self.job.clone() else { return self.idle() };
+        self.tries = self.tries.saturating_add(1);
+        if matches!(self.character.fate, Fate::Fails(times) if self.tries <= times) {
+            return match self.character.client {
+                Client::Zephyr => self.idle(),
+                _ => self.say(order.action, Execution::Closed, Finished::Failure, Next::Poll),
+            };
+        }
+        let again = self.runs == order.version || self.staged.as_ref() == Some(&order.version);
+        let whole = self.partial == Some((order.digest, order.size));
+        self.installs.push(Install { action: order.action, version: order.version.clone(), again, whole });
+        self.staged = Some(order.version);
+        match self.character.client {
+            Client::Rauc => self.word(0),
+            _ => {
+                self.to_report = Some(order.action);
+                self.reboot()
+            }
+        }
+    }
+
+    fn reboot(&mut self) -> Act {
+        self.doing = Doing::Rebooting;
+        Act::Wait(self.random.u64(10 * SECOND..40 * SECOND))
+    }
+
+    pub(super) fn booted(&mut self) -> Act {
+        self.fresh = true;
+        let staged = self.staged.take();
+        if self.character.fate != Fate::FallsBack {
+            self.runs = staged.unwrap_or_else(|| self.runs.clone());
+        } else if self.character.client == Client::Zephyr {
+            self.to_report = None;
+        }
+        self.poll()
+    }
+
+    /// Says how it ended.
+    pub(super) fn word(&mut self, tries: u8) -> Act {
+        let Some(order) = &self.job else { return self.idle() };
+        let fell_back = self.character.client == Client::SwUpdate && self.runs != order.version;
+        let finished = if fell_back { Finished::Failure } else { Finished::Success };
+        self.say(order.action, Execution::Closed, finished, Next::Word(tries))
+    }
+
+    pub(super) fn word_answered(&mut self, tries: u8, reply: &Reply) -> Act {
+        let heard = *reply == Reply::Heard;
+        if heard && self.character.fate == Fate::Noisy {
+            self.repeat_itself();
+        }
+        match self.character.client {
+            Client::Rauc if *reply == Reply::Busy && tries < MOST_WORDS => {
+                self.doing = Doing::RetryingWord(tries + 1);
+                Act::Wait(SECOND)
+            }
+            Client::Rauc => {
+                self.word_lost |= !heard;
+                self.reboot()
+            }
+            // polls again at once: its attributes are to be sent after a start
+            _ if heard => {
+                self.to_report = None;
+                self.poll()
+            }
+            Client::SwUpdate => {
+                self.doing = Doing::Idle;
+                Act::Wait(10 * SECOND)
+            }
+            _ => self.idle(),
+        }
+    }
+
+    /// Late, twice, and contradicting itself.
+    fn repeat_itself(&mut self) {
+        let Some(order) = &self.job else { return };
+        for (execution, finished) in [
+            (Execution::Closed, Finished::Success),
+            (Execution::Closed, Finished::Failure),
+            (Execution::Proceeding, Finished::None),
+            (Execution::Rejected, Finished::None),
+        ] {
+            self.extras.push_back((order.action, execution, finished));
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! What people declare: gateways, rollouts, and the site's settings.
+
+use std::time::Duration;
+
+use lamplighter::engine::{Settings, order_key};
+use lamplighter::model::{
+    Amount, ArtifactKey, ArtifactSpec, ConfirmBy, ControllerId, Deadlines, Digest, GatewaySpec, Identity, Intent,
+    Listing, RolloutSpec, Selector, Source, Strategy, Sums, WaveSpec,
+};
+
+/// The artifact's name, and so the attribute under which gateways report its version.
+pub const FIRMWARE: &str = "gateway-os";
+/// What gateways run at first.
+pub const OLD: &str = "1.0.0";
+/// What they should run.
+pub const NEW: &str = "2.0.0";
+/// The interval that gateways are told.
+pub const POLL: Duration = Duration::from_secs(60);
+/// When silence means offline.
+pub const OFFLINE_AFTER: Duration = Duration::from_secs(600);
+/// An artifact's size, in bytes.
+pub const SIZE: u64 = 1_000_000;
+
+pub fn minutes(minutes: u64) -> Duration {
+    Duration::from_secs(60 * minutes)
+}
+
+pub fn id(n: usize) -> ControllerId {
+    format!("gw-{n:03}").parse().unwrap()
+}
+
+pub fn digest(version: &str) -> Digest {
+    let mut bytes = [7; 32];
+    bytes[..version.len()].copy_from_slice(version.as_bytes());
+    Digest::new(bytes)
+}
+
+pub fn sums() -> Sums {
+    Sums { sha1: "1".repeat(40), md5: "2".repeat(32) }
+}
+
+pub fn artifact(version: &str) -> ArtifactSpec {
+    ArtifactSpec {
+        key: ArtifactKey { name: FIRMWARE.into(), version: version.parse().unwrap(), digest: digest(version) },
+        size: SIZE,
+        sources: vec![Source::File { dir: "/manifests".into(), name: "firmware.swu".into() }],
+    }
+}
+
+pub fn gateway(id: &ControllerId) -> GatewaySpec {
+    GatewaySpec {
+        name: id.to_string(),
+        controller_id: id.clone(),
+        labels: [("hall".to_owned(), "7".to_owned())].into(),
+        token: Some(crate::link::token_hash(id)),
+        hold: false,
+    }
+}
+
+/// One gateway first, then the rest; failures do not stop it.
+pub fn rollout(version: &str) -> RolloutSpec {
+    RolloutSpec {
+        artifact: artifact(version),
+        selector: Selector { match_labels: [("hall".to_owned(), "7".to_owned())].into() },
+        strategy: Strategy {
+            waves: vec![WaveSpec::CANARY],
+            max_in_flight: "25%".parse().unwrap(),
+            max_failures: Amount::Count(1_000_000),
+        },
+        deadlines: Deadlines { download: minutes(20), install: minutes(15), confirm: minutes(15) },
+        attempts: 3,
+        confirm_by: ConfirmBy::Auto,
+        paused: false,
+    }
+}
+
+pub fn settings() -> Settings {
+    Settings { poll_interval: POLL, download_slots: 24, version_keys: [].into() }
+}
+
+pub fn listing(gateways: &[GatewaySpec], rollouts: &[(&str, RolloutSpec)]) -> Listing {
+    let gateways = gateways.iter().cloned().map(Intent::Gateway);
+    let rollouts = rollouts.iter().map(|(name, spec)| Intent::Rollout(Identity((*name).into()), spec.clone()));
+    Listing { intents: gateways.chain(rollouts).collect(), refused: Vec::new() }
+}
+
+/// The gateways in the order in which a rollout takes them.
+pub fn in_order(count: usize, version: &str) -> Vec<ControllerId> {
+    let mut ids: Vec<_> = (0..count).map(id).collect();
+    ids.sort_by_key(|id| order_key(FIRMWARE, version, id.as_str()));
+    ids
+}

@@ -1,0 +1,202 @@
+//! The seam between gateways and the site: requests as the clients make them, answered by the device room itself.
+
+use std::collections::BTreeMap;
+
+use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
+use hyper::{Method, StatusCode};
+use lamplighter::device::ddi::{self, Download, Head, Pending, Response};
+use lamplighter::device::{Board, Presence};
+use lamplighter::model::{
+    ActionId, Client, ControllerId, Digest, Event, Execution, Finished, SiteTime, TokenHash, Verdict,
+};
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+use crate::fleet::POLL;
+
+/// A request of a gateway.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ask {
+    /// The root resource.
+    Poll,
+    /// deploymentBase.
+    Order(ActionId),
+    /// The artifact, from a byte on.
+    Bytes(Order, u64),
+    /// Feedback.
+    Say(ActionId, Execution, Finished),
+    /// configData.
+    Attributes(BTreeMap<String, String>),
+}
+
+/// What the gateway reads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reply {
+    /// The root resource: the order's link, and whether attributes are asked for.
+    Base { order: Option<ActionId>, asks: bool },
+    /// deploymentBase.
+    Order(Order),
+    /// Bytes begin to arrive.
+    Body,
+    /// 416: it has all bytes.
+    NoBytes,
+    /// 200.
+    Heard,
+    /// 404.
+    Gone,
+    /// 429.
+    Busy,
+    /// No connection, or one that broke.
+    Unreachable,
+}
+
+/// An order as a gateway reads it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Order {
+    pub action: ActionId,
+    pub digest: Digest,
+    pub version: String,
+    pub size: u64,
+    path: String,
+}
+
+/// How a request is answered.
+#[derive(Debug)]
+pub enum Answer {
+    Now(Reply),
+    /// After the heart's verdict.
+    Ask(Event, Pending),
+    /// With bytes, after the heart's verdict.
+    Send(Download),
+}
+
+fn token(id: &str) -> String {
+    format!("token-of-{id}")
+}
+
+pub fn token_hash(id: &ControllerId) -> TokenHash {
+    TokenHash::new(Sha256::digest(token(id.as_str())).into())
+}
+
+/// Asks the device room. The events are to be told first.
+pub fn ask(
+    board: &Board,
+    presence: &mut Presence,
+    now: SiteTime,
+    (id, client): (&ControllerId, Client),
+    ask: &Ask,
+) -> (Vec<Event>, Answer) {
+    let settings = ddi::Settings { tenants: vec!["DEFAULT".into()], poll_interval: POLL, url: None };
+    let (method, path, body) = request(id, ask);
+    let headers = headers(id, client, ask);
+    let head = Head { method: &method, path: &path, headers: &headers, local: "site:8080" };
+    if let Err(refused) = ddi::admit(board, &settings, &head) {
+        return (Vec::new(), Answer::Now(read(ask, &refused)));
+    }
+    let reply = ddi::answer(board, presence, &settings, now, &head, &body);
+    let answer = match reply.answer {
+        ddi::Answer::Now(response) => Answer::Now(read(ask, &response)),
+        ddi::Answer::Ask(event, pending) => Answer::Ask(event, pending),
+        ddi::Answer::Send(download) => Answer::Send(download),
+    };
+    (reply.seen, answer)
+}
+
+/// The reply to a request that waited for a verdict; none if the commit failed.
+pub fn reply(ask: &Ask, pending: Pending, presence: &mut Presence, verdict: Option<Verdict>) -> Reply {
+    read(ask, &pending.respond(presence, verdict))
+}
+
+/// The reply to a request for bytes.
+pub fn first_byte(ask: &Ask, download: &Download, presence: &mut Presence, verdict: Option<Verdict>) -> Reply {
+    match download.respond(presence, verdict) {
+        Ok(head) => read(ask, &head),
+        Err(refused) => read(ask, &refused),
+    }
+}
+
+fn request(id: &ControllerId, ask: &Ask) -> (Method, String, Vec<u8>) {
+    let root = format!("/DEFAULT/controller/v1/{id}");
+    match ask {
+        Ask::Poll => (Method::GET, root, Vec::new()),
+        Ask::Order(action) => (Method::GET, format!("{root}/deploymentBase/{action}"), Vec::new()),
+        Ask::Bytes(order, _) => (Method::GET, order.path.clone(), Vec::new()),
+        Ask::Say(action, execution, finished) => {
+            let (execution, finished) = (lower(execution), lower(finished));
+            let status = json!({"execution": execution, "result": {"finished": finished}, "details": ["said"]});
+            let body = json!({"id": action.to_string(), "status": status});
+            (Method::POST, format!("{root}/deploymentBase/{action}/feedback"), body.to_string().into_bytes())
+        }
+        Ask::Attributes(data) => {
+            (Method::PUT, format!("{root}/configData"), json!({"data": data}).to_string().into_bytes())
+        }
+    }
+}
+
+fn lower(word: &impl std::fmt::Debug) -> String {
+    format!("{word:?}").to_lowercase()
+}
+
+fn headers(id: &ControllerId, client: Client, ask: &Ask) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    let mut set = |name: HeaderName, value: &str| _ = headers.insert(name, HeaderValue::from_str(value).unwrap());
+    set(header::HOST, "site:8080");
+    set(header::AUTHORIZATION, &format!("TargetToken {}", token(id.as_str())));
+    match client {
+        Client::Rauc => set(header::USER_AGENT, "rauc-hawkbit-c-agent/1.4"),
+        Client::SwUpdate => {
+            set(header::USER_AGENT, "libcurl-agent/1.0");
+            set(HeaderName::from_static("charsets"), "utf-8");
+        }
+        Client::Zephyr | Client::Generic => {}
+    }
+    if !matches!(ask, Ask::Bytes(..)) {
+        set(header::ACCEPT, "application/json");
+        set(header::CONTENT_TYPE, "application/json");
+    }
+    if let Ask::Bytes(_, from @ 1..) = ask {
+        set(header::RANGE, &format!("bytes={from}-"));
+    }
+    headers
+}
+
+fn read(ask: &Ask, response: &Response) -> Reply {
+    match (response.status, ask) {
+        (StatusCode::TOO_MANY_REQUESTS, _) => Reply::Busy,
+        (StatusCode::NOT_FOUND, _) => Reply::Gone,
+        (StatusCode::RANGE_NOT_SATISFIABLE, Ask::Bytes(..)) => Reply::NoBytes,
+        (StatusCode::OK, Ask::Bytes(_, 0)) | (StatusCode::PARTIAL_CONTENT, Ask::Bytes(_, 1..)) => Reply::Body,
+        (StatusCode::OK, Ask::Poll) => base(&parse(response)),
+        (StatusCode::OK, Ask::Order(_)) => Reply::Order(order(&parse(response))),
+        (StatusCode::OK, Ask::Say(..) | Ask::Attributes(_)) => Reply::Heard,
+        // before its first outlook the board is empty
+        (StatusCode::UNAUTHORIZED, _) => Reply::Unreachable,
+        (status, ask) => panic!("{status} for {ask:?}"),
+    }
+}
+
+fn parse(response: &Response) -> Value {
+    serde_json::from_slice(&response.body).expect("JSON")
+}
+
+fn base(body: &Value) -> Reply {
+    let href = body.pointer("/_links/deploymentBase/href").and_then(Value::as_str);
+    let action = |href: &str| {
+        let (path, _) = href.split_once('?').unwrap_or((href, ""));
+        path.rsplit('/').next().unwrap().parse().unwrap()
+    };
+    Reply::Base { order: href.map(action), asks: body.pointer("/_links/configData").is_some() }
+}
+
+fn order(body: &Value) -> Order {
+    let chunk = &body["deployment"]["chunks"][0];
+    let artifact = &chunk["artifacts"][0];
+    let href = artifact["_links"]["download-http"]["href"].as_str().unwrap();
+    Order {
+        action: body["id"].as_str().unwrap().parse().unwrap(),
+        digest: format!("sha256:{}", artifact["hashes"]["sha256"].as_str().unwrap()).parse().unwrap(),
+        version: chunk["version"].as_str().unwrap().into(),
+        size: artifact["size"].as_u64().unwrap(),
+        path: href.strip_prefix("http://site:8080").expect("links say where the gateway asked").into(),
+    }
+}

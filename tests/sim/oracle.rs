@@ -1,0 +1,209 @@
+//! The judge. It knows what people declared, what was committed and what each gateway did, and nothing of the engine's mind.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use lamplighter::model::{ActionId, ControllerId, Event, Intent, RolloutId, Verdict};
+use lamplighter::store::{Batch, MemberRecord, RolloutRecord, Snapshot, StepRecord};
+
+use crate::disk;
+use crate::site::InFlight;
+
+type Rollouts = BTreeMap<RolloutId, RolloutRecord>;
+
+#[derive(Debug)]
+pub struct Oracle {
+    /// What is committed, by our own account.
+    pub committed: Snapshot,
+    /// A batch whose commit was not answered.
+    uncertain: Option<Batch>,
+    /// Declared and committed: held gateways, and whether a rollout is paused.
+    held: BTreeSet<ControllerId>,
+    paused: BTreeSet<String>,
+    /// Whose an id is, for ever.
+    owners: BTreeMap<ActionId, (RolloutId, ControllerId)>,
+    /// Orders that a gateway was given.
+    granted: BTreeSet<(ControllerId, ActionId)>,
+    slots: u32,
+    /// Gateways that run the artifact a rollout brings, by their own account.
+    pub arrived: BTreeSet<ControllerId>,
+}
+
+impl Oracle {
+    pub fn new(slots: u32) -> Self {
+        Self {
+            committed: Snapshot::default(),
+            uncertain: None,
+            held: BTreeSet::new(),
+            paused: BTreeSet::new(),
+            owners: BTreeMap::new(),
+            granted: BTreeSet::new(),
+            slots,
+            arrived: BTreeSet::new(),
+        }
+    }
+
+    /// A commit begins whose end nobody may learn.
+    pub fn begins(&mut self, batch: &Batch) {
+        self.uncertain = Some(batch.clone());
+    }
+
+    /// The store was opened again: it holds what was answered, or that and the batch under way; never anything else.
+    pub fn reopened(&mut self, found: &Snapshot) {
+        let before = self.committed.clone();
+        if let Some(batch) = self.uncertain.take() {
+            disk::apply(&mut self.committed, &batch);
+            if *found == self.committed {
+                return self.look_at_members(&batch);
+            }
+        }
+        assert!(*found == before, "the store lost or invented something\nexpected {before:#?}\nfound {found:#?}");
+        self.committed = before;
+    }
+
+    /// A commit was answered.
+    pub fn done(&mut self, step: &InFlight) {
+        self.uncertain = None;
+        let before = self.committed.rollouts.clone();
+        // an empty batch is not committed, nor is its time
+        if !step.batch.is_empty() {
+            disk::apply(&mut self.committed, &step.batch);
+            self.look_at_members(&step.batch);
+        }
+        if !step.batch.members.is_empty() || !step.batch.rollouts.is_empty() {
+            self.look_at_caps();
+            self.look_at_waves(&before);
+        }
+        for (event, verdict) in step.events.iter().zip(&step.verdicts) {
+            match event {
+                Event::Listed(list) => self.declared(list.intents.iter()),
+                Event::Fetched(id, action) if *verdict == Verdict::Deploy => self.granted(&before, id, *action),
+                _ => {}
+            }
+        }
+    }
+
+    fn declared<'i>(&mut self, intents: impl Iterator<Item = &'i Intent>) {
+        self.held.clear();
+        self.paused.clear();
+        for intent in intents {
+            match intent {
+                Intent::Gateway(spec) if spec.hold => _ = self.held.insert(spec.controller_id.clone()),
+                Intent::Rollout(identity, spec) if spec.paused => _ = self.paused.insert(identity.0.clone()),
+                _ => {}
+            }
+        }
+    }
+
+    /// A gateway is given an order: was it allowed to have it?
+    fn granted(&mut self, before: &Rollouts, id: &ControllerId, action: ActionId) {
+        let who = format!("{id}, action {action}");
+        let first = self.granted.insert((id.clone(), action));
+        let (rollout_id, member) = self.offer(id).unwrap_or_else(|| panic!("{who}: no durable offer"));
+        let order = member.action.as_ref().unwrap();
+        assert!(order.id == action && order.ever_fetched, "{who}: another order is durable: {order:?}");
+        let rollout = &self.committed.rollouts[&rollout_id];
+        let was_stopped = before.get(&rollout_id).is_some_and(|rollout| rollout.tripped.is_some());
+        if first {
+            assert!(!self.held.contains(id), "{who}: given while held");
+            assert!(!self.paused.contains(&rollout.identity.0), "{who}: given while paused");
+            assert!(!was_stopped, "{who}: given after the limit was committed");
+            assert!(wave_is_open(rollout, member), "{who}: given before its wave opened");
+        }
+    }
+
+    /// The root resource shows an order's link: is it durable?
+    pub fn shown(&self, id: &ControllerId, action: ActionId) {
+        let offer = self.offer(id).map(|(_, member)| member.action.as_ref().unwrap().id);
+        assert_eq!(offer, Some(action), "{id} sees an order that is not committed");
+    }
+
+    /// The one open order of a gateway.
+    fn offer(&self, id: &ControllerId) -> Option<(RolloutId, &MemberRecord)> {
+        let members = self.committed.members.iter();
+        let mut open = members.filter(|((_, of), m)| of == id && m.action.as_ref().is_some_and(|action| action.open));
+        let ((rollout, _), member) = open.next()?;
+        assert!(open.next().is_none(), "{id} has two open orders");
+        Some((*rollout, member))
+    }
+
+    /// Ids are never used twice.
+    fn look_at_members(&mut self, batch: &Batch) {
+        let next = self.committed.site.as_ref().expect("the first commit has the site's record").action_next;
+        for (key, member) in &batch.members {
+            let Some(order) = member.as_ref().and_then(|member| member.action.as_ref()) else { continue };
+            assert!(order.id < next, "{} may be issued again", order.id);
+            for id in order.aliases.iter().chain([&order.id]) {
+                let owner = self.owners.entry(*id).or_insert_with(|| key.clone());
+                assert_eq!(owner, key, "{id} was issued twice");
+            }
+        }
+    }
+
+    fn look_at_caps(&self) {
+        let mut downloads = 0;
+        let mut in_flight: BTreeMap<RolloutId, u32> = BTreeMap::new();
+        let mut open: BTreeSet<&ControllerId> = BTreeSet::new();
+        for ((rollout, id), member) in &self.committed.members {
+            downloads += u32::from(matches!(member.step, StepRecord::Offered | StepRecord::Downloading));
+            *in_flight.entry(*rollout).or_default() += u32::from(is_in_flight(member));
+            let is_open = member.action.as_ref().is_some_and(|action| action.open);
+            assert!(!is_open || open.insert(id), "{id} has two open orders");
+        }
+        assert!(downloads <= self.slots, "{downloads} gateways download, {} may", self.slots);
+        for (id, flying) in in_flight {
+            let rollout = &self.committed.rollouts[&id];
+            let total = rollout.frozen.as_ref().map_or(0, |frozen| frozen.total);
+            let most = rollout.spec.strategy.max_in_flight.of(total);
+            assert!(flying <= most, "{flying} members of {} are under way, {most} may", rollout.identity);
+        }
+    }
+
+    /// A wave opens only when half of those before it run the new version, whatever the engine believes.
+    fn look_at_waves(&self, before: &Rollouts) {
+        for (id, rollout) in &self.committed.rollouts {
+            let Some(frozen) = &rollout.frozen else { continue };
+            let was_open = |at: usize| {
+                let frozen = before.get(id).and_then(|rollout| rollout.frozen.as_ref());
+                frozen.is_some_and(|frozen| frozen.waves[at].opened_at.is_some())
+            };
+            for at in 1..frozen.waves.len() {
+                if frozen.waves[at].opened_at.is_none() || was_open(at) {
+                    continue;
+                }
+                let wave = frozen.waves[at - 1].clone();
+                let (Some(opened), Some(proven)) = (wave.opened_at, wave.proven_at) else {
+                    panic!("wave {at} opened before the one before it was proven");
+                };
+                assert!(proven >= opened.plus(wave.soak), "wave {at} opened without a soak before it");
+                let earlier = usize::from(u16::try_from(at - 1).unwrap());
+                let members =
+                    self.committed.members.iter().filter(|((of, _), m)| {
+                        of == id && m.wave.map(usize::from) == Some(earlier) && counts_for_proof(m)
+                    });
+                let (mut all, mut good) = (0, 0);
+                for ((_, gateway), _) in members {
+                    all += 1;
+                    good += usize::from(self.arrived.contains(gateway));
+                }
+                assert!(good * 2 >= all && good > 0, "wave {at} opened when {good} of {all} before it had arrived");
+            }
+        }
+    }
+}
+
+fn counts_for_proof(member: &MemberRecord) -> bool {
+    !matches!(member.step, StepRecord::Skipped(_)) && !matches!(member.step, StepRecord::Waiting)
+}
+
+fn is_in_flight(member: &MemberRecord) -> bool {
+    use StepRecord::{Confirming, Downloading, Installing, Offered};
+    matches!(member.step, Offered | Downloading | Installing | Confirming)
+}
+
+fn wave_is_open(rollout: &RolloutRecord, member: &MemberRecord) -> bool {
+    let Some(frozen) = &rollout.frozen else { return false };
+    match member.wave {
+        Some(at) => frozen.waves[usize::from(at)].opened_at.is_some(),
+        None => member.joiner && rollout.ready_at.is_some(),
+    }
+}
