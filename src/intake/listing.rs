@@ -106,7 +106,7 @@ fn intent(document: &resources::Document, kinds: &Kinds, setting: &Setting) -> R
     let checked = match kinds.object(document)? {
         Object::Gateway(object) => resources::gateway(&object).map(Intent::Gateway),
         Object::Rollout(object) => {
-            resources::rollout(&object, setting).map(|(identity, spec)| Intent::Rollout(identity, spec))
+            resources::rollout(&object, setting).map(|(identity, spec)| Intent::Rollout(identity, spec.into()))
         }
     };
     checked.map_err(|error| vec![error])
