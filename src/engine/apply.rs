@@ -9,7 +9,7 @@ use super::state::{Artifact, Member, Rollout, Served, Step};
 use super::{brake, feedback, listing, wave};
 use crate::model::{
     ActionId, ArtifactFact, Attributes, AttributesMode, Bytes, Client, ConfirmBy, ControllerId, Digest, Event,
-    FailedReason, Order, Presence, RolloutId, Verdict, What,
+    FailedReason, Order, Presence, RolloutId, Texts, Verdict, What,
 };
 
 /// A gateway may report so many bytes of attributes; the keys that it once reported are kept up to the same size.
@@ -168,7 +168,7 @@ fn report(draft: &mut Draft, id: &ControllerId, report: Attributes) -> Verdict {
     }
     let versioned: Vec<_> =
         draft.state.rollouts.values().map(|rollout| rollout.spec.artifact.key.name.clone()).collect();
-    let former: Vec<_> = before.keys().filter(|key| !after.contains_key(*key)).cloned().collect();
+    let former: Vec<_> = before.keys().filter(|key| !after.contains_key(key)).map(str::to_owned).collect();
     draft.edit_gateway(id, |gateway| {
         gateway.attributes = after;
         gateway.attributes_due = false;
@@ -192,15 +192,14 @@ fn report(draft: &mut Draft, id: &ControllerId, report: Attributes) -> Verdict {
 }
 
 /// A reported version may end an update either way.
-fn observe(draft: &mut Draft, id: &ControllerId, before: &std::collections::BTreeMap<String, String>) {
+fn observe(draft: &mut Draft, id: &ControllerId, before: &Texts) {
     let rollouts: Vec<_> = draft.state.rollouts.keys().copied().collect();
     for rollout_id in rollouts {
         let Some(rollout) = draft.state.rollouts.get(&rollout_id) else { continue };
         let Some((member, gateway)) = rollout.members.get(id).zip(draft.state.gateways.get(id)) else { continue };
         let name = &rollout.spec.artifact.key.name;
         let Some(version) = draft.state.settings.version_of(gateway, name) else { continue };
-        let changed = draft.state.settings.keys_of(name).find_map(|key| before.get(key)).map(String::as_str)
-            != Some(version.as_str());
+        let changed = draft.state.settings.keys_of(name).find_map(|key| before.get(key)) != Some(version.as_str());
         let arrived = wave::has_target(rollout, Some(&version));
         let overdue = member.action.as_ref().is_some_and(|action| action.overdue);
         let soaking = rollout.is_soaking(member) && !is_taken_further(draft, rollout, id);

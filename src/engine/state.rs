@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::model::{
     ActionId, Client, ControllerId, Digest, FailedReason, GatewaySpec, Identity, Presence, Refusal, RolloutId,
-    RolloutSpec, SiteTime, SkippedReason, Sums, Version, WaitingReason,
+    RolloutSpec, SiteTime, SkippedReason, Sums, Texts, Version, WaitingReason,
 };
 
 /// Everything.
@@ -68,7 +68,7 @@ pub struct Gateway {
     /// Which client it runs.
     pub client: Client,
     /// What it reported.
-    pub attributes: BTreeMap<String, String>,
+    pub attributes: Texts,
     /// Keys that it reported once and no more.
     pub former_keys: BTreeSet<String>,
     /// It should report its attributes, once.
@@ -301,7 +301,7 @@ impl Gateway {
             presence: Presence::Never,
             interval: None,
             client: Client::Generic,
-            attributes: BTreeMap::new(),
+            attributes: Texts::new(),
             former_keys: BTreeSet::new(),
             attributes_due: false,
             unknown_version,
