@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::time::Duration;
 
+use super::allowance::Allowance;
 use crate::model::{
     ActionId, Client, ControllerId, Digest, FailedReason, GatewaySpec, Identity, Presence, Refusal, RolloutId,
     RolloutSpec, SiteTime, SkippedReason, Sums, Version, WaitingReason,
@@ -85,6 +86,10 @@ pub struct Gateway {
     pub bodies: u32,
     /// When the last body ended. Not on disk.
     pub idle_since: SiteTime,
+    /// Rows about its words that change nothing. Not on disk.
+    pub late_words: Allowance,
+    /// Changes of its attributes. Not on disk.
+    pub attribute_changes: Allowance,
 }
 
 /// What was served of an artifact to a gateway.
@@ -310,6 +315,8 @@ impl Gateway {
             busy: None,
             bodies: 0,
             idle_since: SiteTime::default(),
+            late_words: Allowance::default(),
+            attribute_changes: Allowance::default(),
         }
     }
 
