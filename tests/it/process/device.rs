@@ -77,19 +77,13 @@ impl<'s> Device<'s> {
 
     /// Polls until it is asked for its attributes, and reports its version.
     pub fn report(&self, version: &str) {
-        let href = eventually("configData is asked for", || self.link("configData"));
-        self.report_unasked(&href, version);
+        eventually("configData is asked for", || self.link("configData"));
+        assert_eq!(self.attributes(&json!({"fw": version})), 200);
     }
 
-    /// Reports its version.
-    pub fn report_unasked(&self, href: &str, version: &str) {
-        let answer = self.json("PUT", href, &json!({"mode": "merge", "data": {"fw": version}}));
-        assert_eq!(answer.status, 200, "{answer:?}");
-    }
-
-    /// Where it reports attributes.
-    pub fn config_data(&self) -> String {
-        format!("{}/configData", self.root)
+    /// Reports attributes, asked for or not; the status of the answer.
+    pub fn attributes(&self, data: &Value) -> u16 {
+        self.json("PUT", &format!("{}/configData", self.root), &json!({"mode": "merge", "data": data})).status
     }
 
     /// Polls until there is an order.
