@@ -79,6 +79,7 @@ pub async fn run(config: SiteConfig, mut stop: watch::Receiver<bool>) -> Result<
         devices: context.clone(),
         next_due: None,
         saved_at: recalled.snapshot.time.site,
+        trouble: None,
         config: config.clone(),
     };
 
