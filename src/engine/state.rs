@@ -291,6 +291,13 @@ impl State {
         gateway.interval.unwrap_or_default().max(self.settings.poll_interval).max(Presence::SHORTEST_INTERVAL)
     }
 
+    /// How long a gateway that is there may take to come by: two of its intervals.
+    pub fn patience(&self, gateway: &Gateway) -> Duration {
+        let interval = self.interval(gateway);
+        let interval = if gateway.client == Client::Rauc { interval.max(Presence::RHU_RETRY) } else { interval };
+        interval * 2
+    }
+
     /// Is the artifact in the cache, and what it should be?
     pub fn is_verified(&self, digest: &Digest) -> bool {
         self.artifacts.get(digest).is_some_and(|artifact| artifact.sums.is_some() && artifact.failed.is_none())

@@ -170,7 +170,7 @@ impl Presence {
 
     /// We could not give it what it asked for.
     pub fn excuse(&mut self, id: &ControllerId) {
-        self.track(id).excused = true;
+        self.track(id).excuse();
     }
 
     /// Did we fail it since it fetched its order?

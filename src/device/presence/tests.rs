@@ -174,3 +174,16 @@ fn our_failures_excuse_until_the_next_fetch() {
     presence.fetched(&gateway());
     assert!(!presence.excused("gw-1"));
 }
+
+#[test]
+fn rhu_is_not_quiet_for_five_minutes_after_a_start_or_an_error_of_ours() {
+    let mut presence = Presence::new(PACING);
+    presence.start(at(0), [(gateway(), State::Polling, None, Client::Rauc)]);
+    assert_eq!(presence.due(at(299)), [], "it may have polled while the site was down");
+    assert_eq!(presence.poll(&gateway(), at(300), None), []);
+    presence.poll(&gateway(), at(360), None);
+    presence.excuse(&gateway());
+    assert_eq!(presence.due(at(660)), []);
+    assert_eq!(presence.poll(&gateway(), at(661), None), [], "nor is that its rhythm");
+    assert_eq!(presence.due(at(781)), [Event::Quiet(gateway())]);
+}
