@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::allowance::ATTRIBUTE_CHANGES;
 use super::attempt::{self, Then};
 use super::draft::Draft;
 use super::settle::settle;
@@ -164,6 +165,9 @@ fn report(draft: &mut Draft, id: &ControllerId, report: Attributes) -> Verdict {
         };
     }
     if after.iter().map(|(key, value)| key.len() + value.len()).sum::<usize>() > MOST_ATTRIBUTE_BYTES {
+        return Verdict::OverQuota;
+    }
+    if after != before && !draft.allows(id, ATTRIBUTE_CHANGES, |gateway| &mut gateway.attribute_changes) {
         return Verdict::OverQuota;
     }
     let versioned: Vec<_> =

@@ -16,3 +16,4 @@ mod world;
 
 mod calm;
 mod crash_at_every_commit;
+mod storms;

@@ -10,7 +10,7 @@ use crate::site::InFlight;
 
 type Rollouts = BTreeMap<RolloutId, RolloutRecord>;
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Oracle {
     /// What is committed, by our own account.
     pub committed: Snapshot,
@@ -23,25 +23,12 @@ pub struct Oracle {
     owners: BTreeMap<ActionId, (RolloutId, ControllerId)>,
     /// Orders that a gateway was given.
     granted: BTreeSet<(ControllerId, ActionId)>,
-    slots: u32,
+    pub slots: u32,
     /// Gateways that run the artifact a rollout brings, by their own account.
     pub arrived: BTreeSet<ControllerId>,
 }
 
 impl Oracle {
-    pub fn new(slots: u32) -> Self {
-        Self {
-            committed: Snapshot::default(),
-            uncertain: None,
-            held: BTreeSet::new(),
-            paused: BTreeSet::new(),
-            owners: BTreeMap::new(),
-            granted: BTreeSet::new(),
-            slots,
-            arrived: BTreeSet::new(),
-        }
-    }
-
     /// A commit begins whose end nobody may learn.
     pub fn begins(&mut self, batch: &Batch) {
         self.uncertain = Some(batch.clone());

@@ -57,12 +57,12 @@ pub struct Published {
 
 impl Site {
     /// A process that starts at a virtual time with what the store says.
-    pub fn start(snapshot: Snapshot, at: u64, boot: &str, random: u32) -> Self {
+    pub fn start(snapshot: Snapshot, at: u64, boot: &str, random: u32, slots: u32) -> Self {
         let saved = snapshot.time.clone();
         let gap = std::time::Duration::from_millis(at.saturating_sub(saved.boot_ms));
         let time = saved.site.resumed((saved.boot_id == boot).then_some(gap));
         let mut site = Self {
-            core: Core::rebuild(snapshot, settings(), ActionId::base(random)),
+            core: Core::rebuild(snapshot, settings(slots), ActionId::base(random)),
             board: Board::default(),
             presence: Presence::new(Pacing { told: POLL, offline_after: OFFLINE_AFTER }),
             in_flight: None,
@@ -75,8 +75,8 @@ impl Site {
     }
 
     /// After a failed commit: the same process with what the store says now. Its time goes on.
-    pub fn rebuild(&mut self, snapshot: Snapshot, at: u64, random: u32) -> Vec<Waiter> {
-        self.core = Core::rebuild(snapshot, settings(), ActionId::base(random));
+    pub fn rebuild(&mut self, snapshot: Snapshot, at: u64, random: u32, slots: u32) -> Vec<Waiter> {
+        self.core = Core::rebuild(snapshot, settings(slots), ActionId::base(random));
         self.board.clear();
         self.next_due = None;
         self.meet_gateways(at);
@@ -111,8 +111,11 @@ impl Site {
         self.in_flight.is_none() && self.inbox.is_empty()
     }
 
-    /// When the loop wakes although nothing happens.
+    /// When the loop wakes although nothing happens; while it commits it looks at no clock.
     pub fn wakes_at(&self) -> Option<u64> {
+        if self.in_flight.is_some() {
+            return None;
+        }
         let due = [self.next_due, self.presence.next_due()].into_iter().flatten().min()?;
         Some(self.virtual_time(due))
     }

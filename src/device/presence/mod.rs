@@ -74,6 +74,18 @@ impl Presence {
         }
     }
 
+    /// The site itself stood still: silence is counted from now.
+    pub fn resume(&mut self, now: SiteTime) {
+        self.due.clear();
+        let ids: Vec<_> = self.tracks.keys().cloned().collect();
+        for id in ids {
+            let track = self.track(&id);
+            track.listed = None;
+            track.excuse_silence(now);
+            self.list(&id);
+        }
+    }
+
     /// A gateway polled. `tell_from` is the board's `tell_poll_from`.
     pub fn poll(&mut self, id: &ControllerId, now: SiteTime, tell_from: Option<SiteTime>) -> Vec<Event> {
         let mut events: Vec<Event> = self.heard(id, now).into_iter().collect();
@@ -159,7 +171,7 @@ impl Presence {
 
     /// We could not give it what it asked for.
     pub fn excuse(&mut self, id: &ControllerId) {
-        self.track(id).excused = true;
+        self.track(id).excuse();
     }
 
     /// Did we fail it since it fetched its order?

@@ -14,6 +14,8 @@ pub struct Caps {
     /// Artifact bodies at once, so that polls and feedback always find a connection. Each holds a [`Caps::chunk`], and two
     /// while it ends: 0.5 MiB for all.
     pub bodies: usize,
+    /// And of these for one gateway: clients that stream take several, but none may take them all.
+    pub own_bodies: usize,
     /// Artifact requests that may wait for a body to end; more are told to try again.
     pub waiting: usize,
     /// Bytes read from an artifact at a time. Twice as many cost 0.4 MB, and a fifth less processor time while serving.
@@ -47,6 +49,7 @@ impl Default for Caps {
             connections: 48,
             grace: Duration::from_millis(100),
             bodies: 32,
+            own_bodies: 4,
             waiting: 8,
             chunk: 16 * 1024,
             header: Duration::from_secs(10),

@@ -17,6 +17,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use crate::device::ddi::{self, Download};
 
+use super::share::Share;
 use super::{Context, Opened};
 
 /// Why a body ends before its length: the device sees a cut connection and resumes; it is never given padding.
@@ -48,6 +49,7 @@ struct Moving {
     context: Rc<Context>,
     download: Download,
     file: Arc<File>,
+    _share: Share,
     _permit: OwnedSemaphorePermit,
 }
 
@@ -60,18 +62,29 @@ pub(super) async fn start(
     download: Download,
 ) -> Result<(ddi::Response, Sending), ddi::Response> {
     let ready = async {
+        let share = share(context, &download).await?;
         let permit = permit(context).await?;
-        Some((permit, open(context, &download).await?))
+        Some((share, permit, open(context, &download).await?))
     };
-    let Some((permit, file)) = ready.await else {
+    let Some((share, permit, file)) = ready.await else {
         context.presence.borrow_mut().excuse(&download.gateway);
         return Err(ddi::too_busy());
     };
-    let moving = Rc::new(Moving { context: Rc::clone(context), download, file: Arc::new(file), _permit: permit });
+    let file = Arc::new(file);
+    let moving = Rc::new(Moving { context: Rc::clone(context), download, file, _share: share, _permit: permit });
     let verdict = context.sink.ask(moving.download.requested(), context.caps.verdict).await;
     let head = moving.download.respond(&mut context.presence.borrow_mut(), verdict)?;
     let next = moving.download.first;
     Ok((head, Sending { moving, next, reading: None, buffer: BytesMut::new() }))
+}
+
+/// The gateway's own leave for one more; waits for one of its bodies to end, if not too many wait.
+async fn share(context: &Rc<Context>, download: &Download) -> Option<Share> {
+    if let Some(share) = context.shares.try_take(&download.gateway) {
+        return Some(share);
+    }
+    let _waiting = Waiting::new(context)?;
+    timeout(context.caps.repair, context.shares.take(&download.gateway)).await.ok()?
 }
 
 /// Leave to send a body; waits for another to end, if not too many do.

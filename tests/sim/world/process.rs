@@ -13,7 +13,7 @@ impl World {
         let snapshot = self.disk.reopen();
         self.oracle.reopened(&snapshot);
         let boot = self.boot.to_string();
-        let mut site = Site::start(snapshot, self.now, &boot, self.random.u32(..));
+        let mut site = Site::start(snapshot, self.now, &boot, self.random.u32(..), self.slots);
         site.tell(Event::Started, Waiter::Nobody);
         self.site = Some(site);
         self.site_line("starts");
@@ -45,7 +45,7 @@ impl World {
                 self.publish();
                 continue;
             }
-            let takes = self.random.u64(2..60);
+            let takes = self.random.u64(self.commit_takes.clone());
             self.later(takes, Happening::CommitEnds(self.process));
         }
         let Some(at) = self.site.as_ref().and_then(Site::wakes_at) else { return };
@@ -112,9 +112,9 @@ impl World {
         self.site_line("fails to commit");
         let snapshot = self.disk.reopen();
         self.oracle.reopened(&snapshot);
-        let random = self.random.u32(..);
+        let (random, slots) = (self.random.u32(..), self.slots);
         let Some(site) = &mut self.site else { return };
-        let waiters = site.rebuild(snapshot, self.now, random);
+        let waiters = site.rebuild(snapshot, self.now, random, slots);
         site.tell(Event::Started, Waiter::Nobody);
         self.declare_again();
         self.wakes_at = None;
