@@ -162,7 +162,7 @@ fn report(draft: &mut Draft, id: &ControllerId, report: Attributes) -> Verdict {
         match value.filter(|_| report.mode != AttributesMode::Remove) {
             Some(value) => after.insert(key, value),
             None => after.remove(&key),
-        };
+        }
     }
     if after.iter().map(|(key, value)| key.len() + value.len()).sum::<usize>() > MOST_ATTRIBUTE_BYTES {
         return Verdict::OverQuota;
