@@ -39,7 +39,9 @@ impl World {
         }
         match answer {
             Answer::Now(reply) => {
-                if let Reply::Base { order: Some(action), .. } = &reply {
+                if let Reply::Base { order: Some(action), .. } = &reply
+                    && !site.stale
+                {
                     self.oracle.shown(&asker.id, *action);
                 }
                 self.answer(device, reply);
