@@ -116,8 +116,7 @@ fn sigterm_lets_a_download_that_is_under_way_end() {
 #[test]
 fn a_garbled_store_is_set_aside_and_nothing_is_offered_until_a_person_says_resume() {
     let firmware = firmware(7, 50_000);
-    let site = Site::with_one_gateway(&firmware);
-    site.put("press-2.yaml", gateway("press-2", ""));
+    let site = Site::with_gateways(&["press-1", "press-2"], &firmware);
     let (one, two) = (Device::new(&site, "press-1"), Device::new(&site, "press-2"));
     one.report("1.0.0");
     site.stop();

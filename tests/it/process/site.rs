@@ -60,10 +60,17 @@ impl Site {
 
     /// A site with one gateway, `press-1`, and a rollout that brings it to firmware 2.0.0, running.
     pub fn with_one_gateway(firmware: &[u8]) -> Self {
+        Self::with_gateways(&["press-1"], firmware)
+    }
+
+    /// The same with these gateways.
+    pub fn with_gateways(names: &[&str], firmware: &[u8]) -> Self {
         let site = Self::new();
         site.put("fw.bin", firmware);
         site.put("press-fw.yaml", rollout("2.0.0", firmware, ""));
-        site.put("press-1.yaml", gateway("press-1", ""));
+        for name in names {
+            site.put(&format!("{name}.yaml"), gateway(name, ""));
+        }
         site.start();
         site
     }
