@@ -111,10 +111,10 @@ pub async fn run(config: SiteConfig, mut stop: watch::Receiver<bool>) -> Result<
     warn!("devices are served over plain HTTP (devices.insecure), on this machine only");
 
     // what is under way is decided to its end: the loop outlives the server
-    let served = async {
+    let until = async {
         let _ = server.await;
     };
-    shell.run(events, queries, served).await;
+    shell.run(events, queries, until).await;
     // before the state directory is free: the next process makes its own
     drop(socket_file);
     shell.stop().await;
