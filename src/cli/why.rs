@@ -35,7 +35,7 @@ fn text(why: &Why) -> String {
     let hold = if why.hold { ", on hold" } else { "" };
     let id = if why.name == why.controller_id { String::new() } else { format!(" ({})", why.controller_id) };
     let mut text = format!("{}{id}: {}{polled}{hold}\n", why.name, why.presence);
-    for (key, value) in &why.attributes {
+    for (key, value) in why.attributes.iter() {
         let _ = writeln!(text, "  reports {key} = {value}");
     }
     if why.rollouts.is_empty() {

@@ -12,6 +12,7 @@ mod docs;
 mod engine;
 mod http;
 mod intake;
+mod process;
 mod resources;
 mod simulate;
 mod store;

@@ -83,7 +83,7 @@ pub fn settings(slots: u32) -> Settings {
 
 pub fn listing(gateways: &[GatewaySpec], rollouts: &[(&str, RolloutSpec)]) -> Listing {
     let gateways = gateways.iter().cloned().map(Intent::Gateway);
-    let rollouts = rollouts.iter().map(|(name, spec)| Intent::Rollout(Identity((*name).into()), spec.clone()));
+    let rollouts = rollouts.iter().map(|(name, spec)| Intent::Rollout(Identity((*name).into()), spec.clone().into()));
     Listing { intents: gateways.chain(rollouts).collect(), refused: Vec::new() }
 }
 

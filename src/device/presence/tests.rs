@@ -47,6 +47,22 @@ fn silence_is_quiet_after_two_intervals_then_offline_and_the_next_poll_is_seen()
 }
 
 #[test]
+fn after_a_standstill_of_the_site_silence_is_counted_anew() {
+    let mut presence = started(State::Polling);
+    let quiet: ControllerId = "gw-2".parse().unwrap();
+    presence.poll(&quiet, at(0), None);
+    assert_eq!(presence.due(at(120)).len(), 2);
+    presence.poll(&gateway(), at(121), None);
+
+    presence.resume(at(605));
+    assert_eq!(presence.due(at(724)), []);
+    assert_eq!(presence.due(at(725)), [Event::Quiet(gateway())]);
+    assert_eq!(presence.due(at(1_204)), []);
+    assert_eq!(presence.due(at(1_205)).len(), 2, "offline, both");
+    assert_eq!(presence.next_due(), None);
+}
+
+#[test]
 fn a_loop_that_looks_late_says_offline_once() {
     let mut presence = started(State::Polling);
     assert_eq!(presence.due(at(10_000)), [Event::Offline(gateway())]);

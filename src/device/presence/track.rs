@@ -86,6 +86,11 @@ impl Track {
         returned
     }
 
+    /// It may have polled while nobody could hear it.
+    pub(super) fn excuse_silence(&mut self, now: SiteTime) {
+        self.heard = now;
+    }
+
     /// A poll; true if its pace changed by it.
     pub(super) fn polled(&mut self, now: SiteTime, pacing: Pacing) -> bool {
         if let Some(last) = self.polled {

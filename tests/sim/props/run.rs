@@ -112,8 +112,9 @@ impl Run {
             Op::Wait(_) | Op::UntilDue | Op::Restart | Op::Together(_) => return None,
             Op::Declare(gateways, rollouts) => {
                 let gateways = gateways.iter().map(|typed| Intent::Gateway(typed.spec()));
-                let rollouts =
-                    rollouts.iter().map(|typed| Intent::Rollout(Identity(format!("r{}", typed.name)), typed.spec()));
+                let rollouts = rollouts
+                    .iter()
+                    .map(|typed| Intent::Rollout(Identity(format!("r{}", typed.name)), Box::new(typed.spec())));
                 self.listing = Listing { intents: gateways.chain(rollouts).collect(), refused: Vec::new() };
                 Event::Listed(self.listing.clone())
             }
