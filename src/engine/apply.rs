@@ -296,10 +296,23 @@ fn requested(draft: &mut Draft, id: &ControllerId, digest: Digest, bytes: Bytes)
 
 /// The last byte is about to leave: the gateway can install from now on.
 fn served(draft: &mut Draft, id: &ControllerId, digest: Digest) -> Verdict {
+    if in_hand(draft, id, &digest).is_none() {
+        take_again(draft, id, &digest);
+    }
     let Some(rollout_id) = in_hand(draft, id, &digest) else { return Verdict::Withdrawn };
     remember(draft, id, digest, true);
     begin_install(draft, rollout_id, id);
     Verdict::Deploy
+}
+
+/// A download outlived its deadline, and its order is offered again: while it goes on no gateway fetches anything, so its
+/// end counts as the fetch. The brakes are decided again all the same.
+fn take_again(draft: &mut Draft, id: &ControllerId, digest: &Digest) {
+    let lapsed = busy(draft, id).filter(|(_, rollout)| rollout.spec.artifact.key.digest == *digest);
+    let order = lapsed.and_then(|(_, rollout)| rollout.members.get(id)?.open_action());
+    if let Some(action) = order.filter(|order| order.ever_fetched).map(|order| order.id) {
+        fetched(draft, id, action);
+    }
 }
 
 /// The gateway has all it needs.

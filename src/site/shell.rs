@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::error::Error;
+use std::pin::pin;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -56,13 +57,14 @@ enum Woken {
 }
 
 impl Shell {
-    /// Runs until it is told to stop, or until every sender of events is gone.
+    /// Runs until `stop` is done, or until every sender of events is gone.
     pub async fn run(
         &mut self,
         mut events: mpsc::Receiver<Envelope>,
         mut queries: mpsc::Receiver<Asked>,
-        mut stop: watch::Receiver<bool>,
+        stop: impl Future<Output = ()>,
     ) {
+        let mut stop = pin!(stop);
         loop {
             if self.trouble.as_ref().is_some_and(Trouble::is_due) {
                 self.recover().await;
@@ -70,7 +72,7 @@ impl Shell {
             let sleep = sleep_until(self.wake_at());
             let woken = tokio::select! {
                 biased;
-                _ = stop.wait_for(|stop| *stop) => Woken::Stop,
+                () = &mut stop => Woken::Stop,
                 query = queries.recv() => query.map_or(Woken::Stop, Woken::Query),
                 event = events.recv() => event.map_or(Woken::Stop, Woken::Event),
                 () = sleep => Woken::Due,

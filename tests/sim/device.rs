@@ -55,7 +55,7 @@ pub struct Device {
     job: Option<Order>,
     partial: Option<(Digest, u64)>,
     tries: u8,
-    cut_tries: u8,
+    cut_tries: u32,
     /// Words that nobody asked for, sent before its next polls.
     extras: VecDeque<(ActionId, Execution, Finished)>,
 }
@@ -300,7 +300,8 @@ impl Device {
 
     fn pause_download(&mut self) -> Act {
         self.cut_tries += 1;
-        if self.cut_tries > 5 {
+        // rhu tries for ever
+        if self.cut_tries > 5 && self.character.client != Client::Rauc {
             return self.idle();
         }
         self.doing = Doing::PausingDownload;

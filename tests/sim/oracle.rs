@@ -24,8 +24,8 @@ pub struct Oracle {
     /// Orders that a gateway was given.
     granted: BTreeSet<(ControllerId, ActionId)>,
     pub slots: u32,
-    /// Gateways that run the artifact a rollout brings, by their own account.
-    pub arrived: BTreeSet<ControllerId>,
+    /// What every gateway runs, by its own account.
+    pub runs: BTreeMap<ControllerId, String>,
 }
 
 impl Oracle {
@@ -167,12 +167,13 @@ impl Oracle {
                     self.committed.members.iter().filter(|((of, _), m)| {
                         of == id && m.wave.map(usize::from) == Some(earlier) && counts_for_proof(m)
                     });
+                let version = rollout.spec.artifact.key.version.as_str();
                 let (mut all, mut good) = (0, 0);
                 for ((_, gateway), _) in members {
                     all += 1;
-                    good += usize::from(self.arrived.contains(gateway));
+                    good += usize::from(self.runs.get(gateway).is_some_and(|runs| runs == version));
                 }
-                assert!(good * 2 >= all && good > 0, "wave {at} opened when {good} of {all} before it had arrived");
+                assert!(good * 2 >= all, "wave {at} opened when {good} of {all} before it had arrived");
             }
         }
     }

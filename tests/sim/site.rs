@@ -47,6 +47,8 @@ pub struct Site {
     /// Site time is this at that virtual time.
     origin: (SiteTime, u64),
     next_due: Option<SiteTime>,
+    /// What the board shows may not be what the store says.
+    pub stale: bool,
 }
 
 /// What to tell whom after a commit.
@@ -69,6 +71,7 @@ impl Site {
             inbox: VecDeque::new(),
             origin: (time, at),
             next_due: None,
+            stale: false,
         };
         site.meet_gateways(at);
         site
@@ -77,8 +80,8 @@ impl Site {
     /// After a failed commit: the same process with what the store says now. Its time goes on.
     pub fn rebuild(&mut self, snapshot: Snapshot, at: u64, random: u32, slots: u32) -> Vec<Waiter> {
         self.core = Core::rebuild(snapshot, settings(slots), ActionId::base(random));
-        self.board.clear();
-        self.next_due = None;
+        // the board stays as it was until the next outlook: its links are hints
+        (self.stale, self.next_due) = (true, None);
         self.meet_gateways(at);
         let flying = self.in_flight.take().into_iter().flat_map(|flying| flying.waiters);
         flying.chain(self.inbox.drain(..).map(|(_, waiter)| waiter)).collect()
@@ -149,7 +152,7 @@ impl Site {
         for (id, entry) in &outlook.board {
             self.board.put(id.clone(), entry.clone());
         }
-        self.next_due = outlook.next_due;
+        (self.stale, self.next_due) = (false, outlook.next_due);
         Published { answers: waiters.into_iter().zip(verdicts.into_iter().map(Some)).collect(), outlook }
     }
 }

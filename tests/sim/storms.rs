@@ -2,12 +2,12 @@
 
 use crate::crash_backend::Fault;
 use crate::disk::{Disk, Ending};
-use crate::fate::{FATES, Fate};
+use crate::fate::FATES;
 use crate::scene::{cast, world};
 use crate::world::Endings;
 
 /// About one commit in so many ends badly.
-fn storm(seed: u64, one_in: u64) -> Endings {
+pub fn storm(seed: u64, one_in: u64) -> Endings {
     let mut random = fastrand::Rng::with_seed(seed ^ 0x5707);
     Box::new(move |_| {
         if random.u64(0..one_in) > 0 {
@@ -26,12 +26,9 @@ fn storm(seed: u64, one_in: u64) -> Endings {
     })
 }
 
-/// Fates whose gateways are not so many that luck decides over half of a wave.
-const MOSTLY_GOOD: &[Fate] = FATES;
-
 fn five_hundred(seeds: std::ops::Range<u64>) {
     for seed in seeds {
-        let mut world = world(seed, &cast(seed, 500, MOSTLY_GOOD), Disk::memory(), storm(seed, 40));
+        let mut world = world(seed, &cast(seed, 500, FATES), Disk::memory(), storm(seed, 40));
         // a slow disk: many events share a commit
         world.commit_takes = 1_000..5_000;
         world.slots = 100;

@@ -16,6 +16,7 @@ use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::device::ddi::{self, Download};
+use crate::model::Verdict;
 
 use super::share::Share;
 use super::{Context, Opened};
@@ -29,6 +30,8 @@ pub(super) enum Broken {
     Abandoned(#[from] tokio::task::JoinError),
     #[error("that the artifact was served could not be recorded")]
     Unrecorded,
+    #[error("its order was withdrawn meanwhile")]
+    Withdrawn,
 }
 
 /// A chunk on its way from the file, and the buffer it came in.
@@ -174,7 +177,11 @@ async fn chunk(moving: Rc<Moving>, offset: u64, mut buffer: BytesMut) -> Result<
     }
     if length as u64 == left && moving.download.holds_end() {
         let verdict = moving.context.sink.ask(moving.download.served(), moving.context.caps.verdict).await;
-        verdict.ok_or(Broken::Unrecorded)?;
+        match verdict.ok_or(Broken::Unrecorded)? {
+            Verdict::Accepted | Verdict::Deploy => {}
+            // without it nothing is installed that nobody answers for
+            _ => return Err(Broken::Withdrawn),
+        }
     }
     Ok((buffer.split().freeze(), buffer))
 }

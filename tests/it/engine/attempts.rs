@@ -84,6 +84,30 @@ fn a_download_that_misses_its_deadline_goes_on_under_the_same_id() {
 }
 
 #[test]
+fn a_download_that_ends_after_its_deadline_is_one_unless_the_order_may_not_stand_any_more() {
+    let late = || {
+        let mut site = Site::rolling(1, |_| {});
+        site.fetch("g1");
+        site.request("g1", Bytes::Some);
+        site.wait(minutes(120));
+        assert_eq!(site.at("g1"), Step::Offered);
+        site
+    };
+    let mut site = late();
+    let order = site.order("g1");
+    assert_eq!(site.served("g1"), Verdict::Deploy);
+    assert_eq!((site.at("g1"), site.order("g1")), (Step::Installing, order));
+    site.says_on("g1", order, success());
+    assert_eq!(site.at("g1"), Step::Confirming);
+
+    let mut site = late();
+    site.hold("g1", true);
+    assert_eq!(site.served("g1"), Verdict::Withdrawn, "its last byte stays here");
+    assert!(site.last.gateways.is_empty());
+    assert_eq!(site.at("g1"), Step::Waiting(WaitingReason::Held));
+}
+
+#[test]
 fn a_download_that_misses_its_deadline_as_often_as_allowed_has_failed() {
     let mut site = Site::rolling(1, |_| {});
     for _ in 0..3 {

@@ -44,7 +44,7 @@ fn a_storm_of_late_words_neither_writes_for_ever_nor_hides_what_others_did() {
 #[test]
 fn attributes_that_change_all_the_time_are_taken_only_so_often() {
     let mut site = Site::rolling(1, |_| {});
-    let mut reports =
+    let reports =
         |site: &mut Site, at: u32| site.attributes("g1", AttributesMode::Merge, &[("uptime", Some(&at.to_string()))]);
     let taken = (0..1_000).filter(|at| reports(&mut site, *at) == Verdict::Accepted).count();
     assert_eq!(taken, 12);

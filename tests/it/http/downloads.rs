@@ -185,6 +185,19 @@ fn a_device_that_hangs_up_or_stops_reading_ends_its_body() {
 }
 
 #[test]
+fn the_last_byte_of_an_order_that_was_withdrawn_meanwhile_never_leaves() {
+    run(async {
+        let site = fetched(Caps::default()).await;
+        site.script(|event| {
+            Take::Say(if matches!(event, Event::Served(..)) { Verdict::Withdrawn } else { Verdict::Accepted })
+        });
+        let answer = site.ask(&format!("GET {}", site.artifact_path()), b"").await;
+        assert_eq!((answer.status, answer.whole), (200, false));
+        assert!(answer.body.len() < SIZE && site.excused());
+    });
+}
+
+#[test]
 fn bodies_beyond_the_cap_wait_and_polls_do_not() {
     run(async {
         let site = fetched(Caps { bodies: 1, waiting: 1, ..Caps::default() }).await;

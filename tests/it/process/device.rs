@@ -75,6 +75,11 @@ impl<'s> Device<'s> {
         self.link("deploymentBase")
     }
 
+    /// Does the site know it?
+    pub fn may_sign_in(&self) -> bool {
+        self.get(&self.root).status == 200
+    }
+
     /// Polls until it is asked for its attributes, and reports its version.
     pub fn report(&self, version: &str) {
         eventually("configData is asked for", || self.link("configData"));

@@ -60,10 +60,17 @@ impl Site {
 
     /// A site with one gateway, `press-1`, and a rollout that brings it to firmware 2.0.0, running.
     pub fn with_one_gateway(firmware: &[u8]) -> Self {
+        Self::with_gateways(&["press-1"], firmware)
+    }
+
+    /// The same with these gateways.
+    pub fn with_gateways(names: &[&str], firmware: &[u8]) -> Self {
         let site = Self::new();
         site.put("fw.bin", firmware);
         site.put("press-fw.yaml", rollout("2.0.0", firmware, ""));
-        site.put("press-1.yaml", gateway("press-1", ""));
+        for name in names {
+            site.put(&format!("{name}.yaml"), gateway(name, ""));
+        }
         site.start();
         site
     }
@@ -137,13 +144,25 @@ impl Site {
         self.start();
     }
 
-    /// As systemd stops it: SIGTERM.
+    /// As systemd stops it: SIGTERM, and its end.
     pub fn stop(&self) -> ExitStatus {
-        let mut child = self.child.take().expect("a running site");
-        kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
-        let ended = eventually("the end after SIGTERM", || child.try_wait().unwrap());
+        self.terminate();
+        let status = eventually("the end after SIGTERM", || self.ended());
         assert!(!Endpoints::control(&self.state()).exists(), "the control socket is taken away");
-        ended
+        status
+    }
+
+    /// Sends SIGTERM.
+    pub fn terminate(&self) {
+        let child = self.child.borrow();
+        kill_process(Pid::from_child(child.as_ref().expect("a running site")), Signal::TERM).unwrap();
+    }
+
+    /// How it ended, once it has.
+    pub fn ended(&self) -> Option<ExitStatus> {
+        let status = self.child.borrow_mut().as_mut().expect("a running site").try_wait().unwrap()?;
+        self.child.take();
+        Some(status)
     }
 
     /// The log of all its starts.
@@ -239,7 +258,7 @@ pub fn rollout(version: &str, firmware: &[u8], more: &str) -> String {
         "apiVersion: lamplighter.dev/v1alpha1\nkind: OtaRollout\nmetadata: {{name: press-fw}}\nspec:\n  artifact:\n    \
          name: fw\n    version: \"{version}\"\n    sources: [\"file:fw.bin\"]\n    digest: sha256:{}\n    \
          sizeBytes: {}\n  selector: {{matchLabels: {{line: \"3\"}}}}\n  \
-         strategy: {{waves: [{{size: 1, soak: 1s}}], maxInFlight: 2}}\n{more}",
+         strategy: {{waves: [{{size: 1, soak: 1s}}, {{size: \"100%\", soak: 1s}}], maxInFlight: 2}}\n{more}",
         digest(firmware),
         firmware.len()
     )

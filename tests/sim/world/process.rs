@@ -62,6 +62,10 @@ impl World {
         let Some(site) = &mut self.site else { return };
         let step = site.in_flight.as_ref().expect("a commit is in flight");
         self.oracle.begins(&step.batch);
+        for row in &step.batch.journal {
+            let gateway = row.gateway.as_deref().unwrap_or("site");
+            self.trail.push(format!("{:>9} {gateway} == {:?} {}", self.now, row.what, row.detail));
+        }
         let answered = self.disk.commit(&step.batch, ending);
         match ending {
             _ if answered => self.publish(),
@@ -74,10 +78,6 @@ impl World {
         let Some(site) = &mut self.site else { return };
         let step: &InFlight = site.in_flight.as_ref().expect("a step to publish");
         self.oracle.done(step);
-        for row in &step.batch.journal {
-            let gateway = row.gateway.as_deref().unwrap_or("site");
-            self.trail.push(format!("{:>9} {gateway} == {:?} {}", self.now, row.what, row.detail));
-        }
         let published = site.publish();
         if published.outlook.wanted.is_some_and(|wanted| !wanted.is_empty()) {
             self.later(200, Happening::Verified(self.process));
