@@ -30,7 +30,9 @@ pub struct Site {
     address: RefCell<String>,
     child: RefCell<Option<Child>>,
     /// Flags of the next start, before `run`.
-    pub flags: RefCell<Vec<String>>,
+    pub flags: RefCell<Vec<&'static str>>,
+    /// Should the next start log everything that there is?
+    pub log_everything: Cell<bool>,
     starts: Cell<u32>,
 }
 
@@ -55,7 +57,14 @@ impl Site {
             devices: {listen: 127.0.0.1:0, insecure: true, pollInterval: 1s, offlineAfter: 1m}\n";
         fs::write(dir.path().join("site.yaml"), site).unwrap();
         let address = format!("127.77.{}.1:0", NEXT_ADDRESS.fetch_add(1, Ordering::Relaxed));
-        Self { dir, address: address.into(), child: None.into(), flags: RefCell::default(), starts: Cell::new(0) }
+        Self {
+            dir,
+            address: address.into(),
+            child: None.into(),
+            flags: RefCell::default(),
+            log_everything: Cell::default(),
+            starts: Cell::new(0),
+        }
     }
 
     /// A site with one gateway, `press-1`, and a rollout that brings it to firmware 2.0.0, running.
@@ -96,12 +105,15 @@ impl Site {
     pub fn start(&self) {
         let mut command = binary();
         command.args(self.run_args());
+        if self.log_everything.get() {
+            command.env("LAMPLIGHTER_LOG", "trace");
+        }
         self.start_as(command, &self.state());
     }
 
     /// What the binary is started with.
     pub fn run_args(&self) -> Vec<String> {
-        let mut args = self.flags.borrow().clone();
+        let mut args: Vec<String> = self.flags.borrow().iter().map(ToString::to_string).collect();
         let config = self.path("site.yaml").display().to_string();
         args.extend(["run".into(), "--config".into(), config, "--listen".into(), self.address.borrow().clone()]);
         args
