@@ -83,9 +83,9 @@ fn membership(member: &MemberWhy) -> String {
             text += &paragraph(&lead(what), value);
         }
     };
-    line("because", Some(&member.meaning));
+    line("means", Some(&member.meaning));
+    line("message", member.progress.as_deref().or(member.message.as_deref()));
     line("to do", member.remedy.as_deref());
-    line("it says", member.progress.as_deref().or(member.message.as_deref()));
     let due = member.due_seconds.map(|seconds| format!("in {}", duration(seconds)));
     line(if step == "Waiting" { "retry" } else { "deadline" }, due.as_deref());
     line("wave", member.wave.map(|wave| wave.to_string()).as_deref());

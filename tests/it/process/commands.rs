@@ -45,13 +45,11 @@ fn without_a_running_site_every_question_is_exit_code_1_and_says_where_it_looked
 #[test]
 fn a_site_file_that_is_wrong_is_exit_code_2_with_file_and_field() {
     let site = Site::new();
-    let file = site.path("site.yaml");
-    let text = fs::read_to_string(&file).unwrap().replace("pollInterval: 1s", "pollIntervall: 1s");
-    fs::write(&file, text).unwrap();
+    site.configure("pollInterval", "pollIntervall");
     for args in [&["run"][..], &["status"], &["why", "press-1"], &["resume"]] {
         let said = site.cli(args);
         assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{said:?}");
-        let start = format!("lamplighter: {}: devices.pollIntervall: ", file.display());
+        let start = format!("lamplighter: {}: devices.pollIntervall: ", site.path("site.yaml").display());
         assert!(said.err.starts_with(&start) && said.err.contains("did you mean pollInterval?"), "{said:?}");
         assert_eq!(said.err.lines().count(), 1, "{said:?}");
     }

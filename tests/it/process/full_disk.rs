@@ -46,9 +46,7 @@ fn fill(state: &Path) -> PathBuf {
 fn a_full_disk_holds_gateways_up_and_loses_nothing() {
     let firmware = firmware(3, 1 << 20);
     let site = Site::new();
-    site.put("fw.bin", &firmware);
-    site.put("press-fw.yaml", rollout("2.0.0", &firmware, ""));
-    site.put("press-1.yaml", gateway("press-1", ""));
+    site.declare(&["press-1"], &firmware);
     let state = on_a_small_disk(&site);
     let control = Endpoints::control(&state);
     let device = Device::new(&site, "press-1");

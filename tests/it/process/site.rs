@@ -75,13 +75,26 @@ impl Site {
     /// The same with these gateways.
     pub fn with_gateways(names: &[&str], firmware: &[u8]) -> Self {
         let site = Self::new();
-        site.put("fw.bin", firmware);
-        site.put("press-fw.yaml", rollout("2.0.0", firmware, ""));
-        for name in names {
-            site.put(&format!("{name}.yaml"), gateway(name, ""));
-        }
+        site.declare(names, firmware);
         site.start();
         site
+    }
+
+    /// Writes the manifests of gateways and of the rollout that brings them to firmware 2.0.0.
+    pub fn declare(&self, names: &[&str], firmware: &[u8]) {
+        self.put("fw.bin", firmware);
+        self.put("press-fw.yaml", rollout("2.0.0", firmware, ""));
+        for name in names {
+            self.put(&format!("{name}.yaml"), gateway(name, ""));
+        }
+    }
+
+    /// Changes the site file before a start.
+    pub fn configure(&self, from: &str, to: &str) {
+        let file = self.path("site.yaml");
+        let text = fs::read_to_string(&file).unwrap();
+        assert!(text.contains(from), "{text}");
+        fs::write(file, text.replace(from, to)).unwrap();
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
