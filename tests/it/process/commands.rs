@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::device::Device;
 use super::eventually;
-use super::site::{Said, Site, TOKEN, binary, digest, firmware, rollout};
+use super::site::{Said, Site, TOKEN, binary, digest, firmware, rollout, try_ask};
 use super::wire::{ALL, Request, exchange};
 
 fn said(args: &[&str]) -> Said {
@@ -109,10 +109,10 @@ fn a_site_whose_log_nobody_reads_any_more_goes_on() {
     log.read_line(&mut String::new()).unwrap();
     drop(log);
     let control = Endpoints::control(&site.state());
-    eventually("it serves", || site.try_ask(&control, "/v1/status").ok());
+    eventually("it serves", || try_ask(&control, "/v1/status").ok());
     // a new rollout writes to the log
     site.put("press-fw.yaml", rollout("2.0.0", b"no such file", ""));
-    let accepted = || site.try_ask(&control, "/v1/status").ok()?["rollouts"].get(0).map(|_| ());
+    let accepted = || try_ask(&control, "/v1/status").ok()?["rollouts"].get(0).map(|_| ());
     eventually("it says that the rollout was accepted", accepted);
     assert!(child.try_wait().unwrap().is_none());
     child.kill().unwrap();
@@ -154,7 +154,7 @@ fn the_json_log_has_an_object_per_line_and_no_token_is_ever_seen() {
 fn the_printed_crds_are_those_of_the_tree() {
     let mut files: Vec<_> = fs::read_dir(in_tree("crds")).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
-    let whole: String = files.iter().map(|file| format!("---\n{}", fs::read_to_string(file).unwrap())).collect();
+    let whole = files.iter().map(|file| "---\n".to_owned() + &fs::read_to_string(file).unwrap()).collect::<String>();
     assert_eq!(said(&["crds"]).good(), whole);
 }
 

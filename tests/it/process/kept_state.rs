@@ -12,7 +12,7 @@ use lamplighter::site::Endpoints;
 
 use super::device::Device;
 use super::eventually;
-use super::site::{Said, Site, binary, firmware, gateway, rollout};
+use super::site::{Said, Site, binary, firmware};
 use super::wire::ALL;
 
 /// Every file below a directory and what is in it.

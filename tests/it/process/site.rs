@@ -44,7 +44,7 @@ pub fn binary() -> Command {
 }
 
 pub fn digest(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    Digest::new(Sha256::digest(bytes).into()).to_string().replace("sha256:", "")
 }
 
 impl Site {
@@ -202,13 +202,7 @@ impl Site {
 
     /// Asks the control socket.
     pub fn ask(&self, path: &str) -> Value {
-        self.try_ask(&Endpoints::control(&self.state()), path).unwrap()
-    }
-
-    pub fn try_ask(&self, socket: &Path, path: &str) -> io::Result<Value> {
-        let stream = UnixStream::connect(socket)?;
-        stream.set_read_timeout(PATIENCE)?;
-        Ok(exchange(stream, &Request("GET", path, &[("Host", "localhost")], b""), ALL)?.json())
+        try_ask(&Endpoints::control(&self.state()), path).unwrap()
     }
 
     /// The newest rollout, as `status -o json` has it.
@@ -254,6 +248,13 @@ impl Drop for Site {
             eprintln!("the site's log over {} starts:\n{}", self.starts.get(), self.log());
         }
     }
+}
+
+/// Asks a control socket.
+pub fn try_ask(socket: &Path, path: &str) -> io::Result<Value> {
+    let stream = UnixStream::connect(socket)?;
+    stream.set_read_timeout(PATIENCE)?;
+    Ok(exchange(stream, &Request("GET", path, &[("Host", "localhost")], b""), ALL)?.json())
 }
 
 /// How a command ended and what it said.
