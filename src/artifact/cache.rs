@@ -92,6 +92,8 @@ impl Cache {
         let Source::File { dir, name } = source;
         let file = dir.join(name);
         let mut from = open_inside(dir, name).map_err(|why| ArtifactError::Source { file: file.clone(), why })?;
+        // somebody may have cleared the state directory while we run
+        std::fs::create_dir_all(&self.dir).map_err(ArtifactError::io("cannot make", &self.dir))?;
         self.preflight(spec.size)?;
         let digest = &spec.key.digest;
         let part = self.dir.join(format!("{}.part", digest.hex()));

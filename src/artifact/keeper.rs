@@ -10,6 +10,7 @@ use std::time::Duration;
 use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, sleep_until};
 
+use super::copy::Stamp;
 use super::{ArtifactError, Cache};
 use crate::model::{ArtifactFact, ArtifactSpec, Digest, Event, Sums};
 
@@ -47,6 +48,8 @@ struct State {
 #[derive(Debug)]
 struct Ready {
     sums: Sums,
+    /// Of the cached file when it was verified.
+    stamp: Stamp,
     said: bool,
 }
 
@@ -69,12 +72,20 @@ impl Keeper {
         self.state.borrow().ready.contains_key(digest)
     }
 
-    /// Opens a verified artifact for serving. One that cannot be opened is fetched again.
+    /// Opens a verified artifact for serving. One that cannot be opened, or was written to since it was verified, is
+    /// verified and if need be fetched again.
     pub fn open(&self, digest: &Digest) -> io::Result<File> {
-        if !self.ready(digest) {
+        let Some(stamp) = self.state.borrow().ready.get(digest).map(|ready| ready.stamp) else {
             return Err(io::Error::new(io::ErrorKind::NotFound, "the artifact is not verified yet"));
-        }
-        self.cache.open_file(digest).inspect_err(|_| self.invalidate(digest))
+        };
+        let opened = self.cache.open_file(digest).and_then(|file| match Stamp::of(&file)? {
+            now if now == stamp => Ok(file),
+            _ => Err(io::Error::other("the artifact was written to since it was verified")),
+        });
+        opened.inspect_err(|error| {
+            tracing::warn!(%digest, %error, "a cached artifact cannot be served: it is verified again");
+            self.invalidate(digest);
+        })
     }
 
     /// The cached file turned out to be gone or damaged: it is verified, and fetched again if need be.
@@ -151,10 +162,10 @@ impl Keeper {
         let cache = self.cache.clone();
         let result = tokio::task::spawn_blocking(move || have(&cache, &spec)).await;
         match result.unwrap_or(Err(ArtifactError::Stopped)) {
-            Ok(sums) => {
+            Ok((sums, stamp)) => {
                 let mut state = self.state.borrow_mut();
                 state.failed.remove(&digest);
-                state.ready.insert(digest, Ready { sums, said: false });
+                state.ready.insert(digest, Ready { sums, stamp, said: false });
             }
             Err(error) => {
                 if let Some(text) = self.failed(digest, &error) {
@@ -185,15 +196,18 @@ impl Keeper {
 }
 
 /// What is cached is verified; what is not, or is damaged, is copied.
-fn have(cache: &Cache, spec: &ArtifactSpec) -> Result<Sums, ArtifactError> {
-    match cache.verify(&spec.key.digest, spec.size) {
+fn have(cache: &Cache, spec: &ArtifactSpec) -> Result<(Sums, Stamp), ArtifactError> {
+    let sums = match cache.verify(&spec.key.digest, spec.size) {
         Err(ArtifactError::NotCached { .. }) => cache.copy_in(spec),
         Err(damaged @ ArtifactError::Damaged { .. }) => {
             tracing::error!("{damaged}");
             cache.copy_in(spec)
         }
         result => result,
-    }
+    }?;
+    let digest = &spec.key.digest;
+    let stamp = cache.open_file(digest).and_then(|file| Stamp::of(&file));
+    Ok((sums, stamp.map_err(ArtifactError::io("cannot open", cache.path(digest)))?))
 }
 
 /// A copy that is under way would hold up the end of the process.

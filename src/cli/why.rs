@@ -1,6 +1,5 @@
 //! `lamplighter why GATEWAY`: why it is where it is, and what would change that.
 
-use std::collections::BTreeMap;
 use std::io::Write;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -9,7 +8,7 @@ use super::Output;
 use super::control::SiteArgs;
 use super::prose::paragraph;
 use super::table::table;
-use crate::model::format_duration;
+use crate::model::{Texts, format_duration};
 use crate::site::report::{JournalLine, MemberWhy, Why};
 
 /// Explain where one gateway stands, and what would change that
@@ -40,7 +39,7 @@ const LATELY: usize = 20;
 fn text(why: &Why) -> String {
     let id = if why.name == why.controller_id { String::new() } else { format!(" ({})", why.controller_id) };
     let mut text = format!("{}{id} {}{}\n", why.name, presence(why), if why.hold { "; it is held" } else { "" });
-    let mut list = |what: &str, map: &BTreeMap<String, String>| {
+    let mut list = |what: &str, map: &Texts| {
         let pairs: Vec<_> = map.iter().map(|(key, value)| format!("{key}={value}")).collect();
         if !pairs.is_empty() {
             text += &paragraph(&lead(what), &pairs.join(" "));

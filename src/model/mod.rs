@@ -15,6 +15,7 @@ mod presence;
 mod reason;
 mod rollout;
 mod selector;
+mod texts;
 mod time;
 mod version;
 
@@ -34,6 +35,7 @@ pub use presence::Presence;
 pub use reason::{FailedReason, SkippedReason, WaitingReason};
 pub use rollout::{Bounds, ConfirmBy, Deadlines, Identity, RolloutId, RolloutSpec, Strategy, WaveSpec};
 pub use selector::{Labels, Selector};
+pub use texts::Texts;
 pub use time::{Now, SiteTime};
 pub use version::Version;
 

@@ -51,7 +51,7 @@ pub enum RunError {
 pub async fn run(config: SiteConfig, mut stop: watch::Receiver<bool>) -> Result<(), RunError> {
     let config = Rc::new(config);
     let (store, recalled) = Handle::open_directory(&config.state).await?;
-    let clock = Rc::new(Clock::resumed(&recalled.snapshot.time));
+    let clock = Rc::new(Clock::resumed(&recalled.snapshot.time, config.devices.poll_interval));
     let cache = Cache::open(&config.state, config.disk_reserve)
         .map_err(|error| RunError::Cache(config.state.display().to_string(), error))?;
     let devices = TcpListener::bind(config.devices.listen)

@@ -106,6 +106,7 @@ impl Shell {
             events.push(event);
             answers.push(answer);
         }
+        self.excuse_standstill(now.site);
         events.extend(self.presence.borrow_mut().due(now.site));
         let Stepped { mut batch, outlook, verdicts } = self.core.step(now, events);
         log(&batch);
@@ -124,6 +125,14 @@ impl Shell {
         }
         self.publish(outlook);
         reply(answers, verdicts);
+    }
+
+    /// Polls that could not be answered are no silence.
+    fn excuse_standstill(&self, now: SiteTime) {
+        if let Some(standstill) = self.clock.stood_still() {
+            warn!(seconds = standstill.as_secs(), "the process stood still; nobody is blamed for that time");
+            self.presence.borrow_mut().resume(now);
+        }
     }
 
     fn publish(&mut self, outlook: Outlook) {
@@ -192,9 +201,10 @@ impl Shell {
         let now = self.clock.now().site;
         let save = self.next_due.map(|_| self.saved_at.plus(SAVE_EVERY));
         let next = [self.next_due, self.presence.borrow().next_due(), save].into_iter().flatten().min();
+        let heartbeat = self.clock.heartbeat();
         // a millisecond late rather than early: waking early would spin until the deadline
-        let wait = next.map_or(Duration::from_secs(3_600), |at| at.since(now) + Duration::from_millis(1));
-        Instant::now() + wait
+        let wait = next.map_or(heartbeat, |at| at.since(now) + Duration::from_millis(1));
+        Instant::now() + wait.min(heartbeat)
     }
 
     async fn answer(&self, query: Query) -> Answer {

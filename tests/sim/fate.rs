@@ -111,4 +111,13 @@ impl Character {
             Fate::Good | Fate::Cut(_) | Fate::Strange | Fate::Noisy => unreachable!("these arrive"),
         }
     }
+
+    /// How it may end besides if its last word never arrived.
+    pub fn ends_unheard(self) -> Vec<Step> {
+        match (self.reports, self.arrives()) {
+            (true, true) => Vec::new(),
+            (false, _) => vec![Step::Failed(FailedReason::NoFeedback)],
+            (true, false) => vec![Step::Failed(FailedReason::NoFeedback), Step::Failed(FailedReason::WrongVersion)],
+        }
+    }
 }

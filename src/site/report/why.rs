@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::gateways::reason;
 use crate::device::Progress;
 use crate::engine::{Member, Rollout, State, Step};
-use crate::model::{ControllerId, JournalEntry, SiteTime};
+use crate::model::{ControllerId, JournalEntry, SiteTime, Texts};
 
 /// Why one gateway is where it is.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -24,9 +24,9 @@ pub struct Why {
     /// The client that it runs, as far as its requests tell.
     pub client: String,
     /// What selectors look at.
-    pub labels: std::collections::BTreeMap<String, String>,
+    pub labels: Texts,
     /// What it reported.
-    pub attributes: std::collections::BTreeMap<String, String>,
+    pub attributes: Texts,
     /// Its memberships, newest rollout first.
     pub rollouts: Vec<MemberWhy>,
     /// What happened to it lately, oldest first.

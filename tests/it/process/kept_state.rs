@@ -177,8 +177,8 @@ fn a_store_of_a_newer_release_stops_the_start_and_keeps_its_bytes() {
 fn write_newer_format(store: &Path) {
     let database = redb::Database::open(store).unwrap();
     let write = database.begin_write().unwrap();
-    let meta = redb::TableDefinition::<&[u8], u64>::new("meta");
-    write.open_table(meta).unwrap().insert(b"format".as_slice(), 2).unwrap();
+    let meta = redb::TableDefinition::<&[u8], &[u8]>::new("meta");
+    write.open_table(meta).unwrap().insert(b"format".as_slice(), 2_u64.to_be_bytes().as_slice()).unwrap();
     write.commit().unwrap();
 }
 

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::atomic::{AtomicU8, Ordering};
 
+use lamplighter::model::Digest;
 use lamplighter::site::Endpoints;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -44,7 +45,7 @@ pub fn binary() -> Command {
 }
 
 pub fn digest(bytes: &[u8]) -> String {
-    Digest::new(Sha256::digest(bytes).into()).to_string().replace("sha256:", "")
+    Digest::new(Sha256::digest(bytes).into()).hex()
 }
 
 impl Site {
