@@ -128,8 +128,7 @@ fn bytes(path: &Path) -> Result<Vec<u8>, String> {
 
 fn print(lines: &[Line], output: Output, out: &mut impl Write) -> anyhow::Result<()> {
     if output == Output::Json {
-        serde_json::to_writer_pretty(&mut *out, &serde_json::json!({ "objects": lines }))?;
-        writeln!(out)?;
+        writeln!(out, "{}", serde_json::to_string_pretty(&serde_json::json!({ "objects": lines }))?)?;
         return Ok(());
     }
     for line in lines {

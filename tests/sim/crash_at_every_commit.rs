@@ -6,7 +6,7 @@ use lamplighter::model::ControllerId;
 
 use crate::disk::{Disk, Ending};
 use crate::fate::{Character, Fate};
-use crate::scene::{cast, world};
+use crate::scene::{cast, everybody_reports, world};
 
 /// Gateways whose end does not depend on luck.
 const FATES: &[Fate] = &[
@@ -26,8 +26,7 @@ const FATES: &[Fate] = &[
 
 fn twenty() -> Vec<(ControllerId, Character)> {
     let mut cast = cast(11, 20, FATES);
-    // whose last word is lost must have another way to say it
-    cast.iter_mut().for_each(|(_, character)| character.reports = true);
+    everybody_reports(&mut cast);
     cast
 }
 

@@ -6,7 +6,7 @@ use lamplighter::model::{Amount, ControllerId, Listing, RolloutSpec, WaveSpec};
 use crate::disk::{Disk, Ending};
 use crate::fate::{Character, FATES, Fate};
 use crate::fleet::{self, NEW, gateway, listing, minutes};
-use crate::scene::cast;
+use crate::scene::{cast, everybody_reports};
 use crate::storms::storm;
 use crate::world::{Endings, World};
 
@@ -94,7 +94,7 @@ fn a_limit_stops_the_rollout_for_all_that_have_not_fetched() {
 fn waves_open_one_after_the_other_and_only_on_proof() {
     for seed in 0..10 {
         let mut cast = cast(seed, 30, &[Fate::Good, Fate::Good, Fate::Noisy, Fate::Cut(1), Fate::Fails(u8::MAX)]);
-        cast.iter_mut().for_each(|(_, character)| character.reports = true);
+        everybody_reports(&mut cast);
         let mut spec = fleet::rollout(NEW);
         let wave = |size: &str| WaveSpec { size: size.parse().unwrap(), soak: minutes(4) };
         spec.strategy.waves = vec![wave("1"), wave("10%"), wave("30%"), wave("100%")];
@@ -112,10 +112,12 @@ fn waves_open_one_after_the_other_and_only_on_proof() {
 fn another_version_in_the_middle_brings_everybody_to_it() {
     for seed in 0..20 {
         let mut cast = cast(seed, 20, &[Fate::Good, Fate::Good, Fate::Cut(1), Fate::Noisy, Fate::NeverPolls]);
-        cast.iter_mut().for_each(|(_, character)| character.reports = true);
+        everybody_reports(&mut cast);
         // whoever goes first in the second order must be there
         let ids = fleet::in_order(20, "3.0.0");
-        cast.iter_mut().filter(|(id, _)| *id == ids[0]).for_each(|(_, character)| character.fate = Fate::Good);
+        for (_, character) in cast.iter_mut().filter(|(id, _)| *id == ids[0]) {
+            character.fate = Fate::Good;
+        }
         let declarations = vec![
             (0, declared(&cast, &[], fleet::rollout(NEW))),
             (at(7) + seed * 13_000, declared(&cast, &[], fleet::rollout("3.0.0"))),

@@ -2,12 +2,13 @@
 
 mod checks;
 mod ops;
+mod run;
 
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
-use checks::Run;
 use ops::{Op, op};
+use run::Run;
 
 fn config(cases: u32) -> ProptestConfig {
     // the same cases on every machine; PROPTEST_CASES and PROPTEST_RNG_SEED look further

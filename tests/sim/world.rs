@@ -169,17 +169,19 @@ impl World {
                 let act = self.devices[device].reply(reply);
                 self.act(device, act);
             }
-            Happening::Wake(..) | Happening::Reply(..) => {}
             Happening::BytesPass(body) => self.bytes_pass(body),
             Happening::BytesEnd(body) => self.bytes_end(body),
             Happening::LoopWakes(process) if process == self.process => self.wakes_at = None,
-            Happening::LoopWakes(_) => {}
             Happening::CommitEnds(process) if process == self.process => self.commit_ends(),
-            Happening::CommitEnds(_) => {}
             Happening::SiteStarts => self.site_starts(),
             Happening::Declare(which) => self.declare(which),
             Happening::Verified(process) if process == self.process => self.verified(),
-            Happening::Verified(_) => {}
+            // of a turn or a process that is over
+            Happening::Wake(..)
+            | Happening::Reply(..)
+            | Happening::LoopWakes(_)
+            | Happening::CommitEnds(_)
+            | Happening::Verified(_) => {}
         }
     }
 

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::device::Device;
 use super::eventually;
-use super::site::{Said, Site, binary, firmware, gateway, rollout};
+use super::site::{Said, Site, binary, firmware, gateway, try_ask};
 use super::wire::ALL;
 
 /// The disk: a little more than a small artifact, its reserve and a young store.
@@ -46,9 +46,7 @@ fn fill(state: &Path) -> PathBuf {
 fn a_full_disk_holds_gateways_up_and_loses_nothing() {
     let firmware = firmware(3, 1 << 20);
     let site = Site::new();
-    site.put("fw.bin", &firmware);
-    site.put("press-fw.yaml", rollout("2.0.0", &firmware, ""));
-    site.put("press-1.yaml", gateway("press-1", ""));
+    site.declare(&["press-1"], &firmware);
     let state = on_a_small_disk(&site);
     let control = Endpoints::control(&state);
     let device = Device::new(&site, "press-1");
@@ -76,7 +74,7 @@ fn a_full_disk_holds_gateways_up_and_loses_nothing() {
     eventually("the feedback counts", || (device.feedback(&order, "closed", "success") == 200).then_some(()));
     device.report("2.0.0");
     eventually("Updated", || {
-        let why = site.try_ask(&control, "/v1/why/press-1").unwrap();
+        let why = try_ask(&control, "/v1/why/press-1").unwrap();
         (why["rollouts"][0]["step"] == "Updated").then_some(())
     });
 }

@@ -1,5 +1,6 @@
 //! What may happen, as indices that are looked up in the state of the moment.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use lamplighter::model::{
@@ -45,12 +46,23 @@ pub enum Op {
 }
 
 impl Op {
-    /// A fleet and a rollout, all there and ready.
+    /// A fleet and two rollouts, all there and ready; together they want more than there is room for.
     pub fn start() -> Self {
-        let gateways = (0..8).map(|n| GatewayTyped { n, line: n % 2, hold: false }).collect();
-        let rollout = RolloutTyped { name: 0, artifact: 0, version: 2, ..RolloutTyped::default() };
-        let mut ops = vec![Self::Declare(gateways, vec![rollout]), Self::Artifact(1, true)];
-        ops.extend((0..8).map(Self::Seen));
+        let gateways = (0..10).map(|n| GatewayTyped { n, line: n % 2, hold: false }).collect();
+        let rollout = |line: u8, max_in_flight| RolloutTyped {
+            name: line,
+            artifact: line,
+            version: 2,
+            line: Some(line),
+            waves: vec![5],
+            max_in_flight,
+            attempts: 3,
+            ..RolloutTyped::default()
+        };
+        let mut ops = vec![Self::Declare(gateways, vec![rollout(0, 2), rollout(1, 0)])];
+        ops.extend([1, VERSIONS + 1].map(|file| Self::Artifact(file, true)));
+        ops.extend((0..10).map(Self::Seen));
+        ops.extend((0..6).map(|n| Self::Reports(n, n % 2, Some(1))));
         Self::Together(ops)
     }
 }
@@ -173,10 +185,8 @@ fn declare() -> impl Strategy<Value = Op> {
     (proptest::collection::vec(one, 0..16), proptest::collection::vec(rollout(), 0..3)).prop_map(
         |(gateways, rollouts)| {
             // ids and names are unique in a list
-            let mut by_id = std::collections::BTreeMap::new();
-            gateways.into_iter().for_each(|gateway| _ = by_id.insert(gateway.n, gateway));
-            let mut by_name = std::collections::BTreeMap::new();
-            rollouts.into_iter().for_each(|rollout| _ = by_name.insert(rollout.name, rollout));
+            let by_id: BTreeMap<_, _> = gateways.into_iter().map(|gateway| (gateway.n, gateway)).collect();
+            let by_name: BTreeMap<_, _> = rollouts.into_iter().map(|rollout| (rollout.name, rollout)).collect();
             Op::Declare(by_id.into_values().collect(), by_name.into_values().collect())
         },
     )
@@ -236,6 +246,9 @@ pub fn sensible() -> impl Strategy<Value = Op> {
         4 => (gateway(), 1..VERSIONS).prop_map(|(gateway, version)| Op::Reports(gateway, 0, Some(version))),
         4 => gateway().prop_map(Op::Polled),
         4 => gateway().prop_map(Op::Seen),
+        2 => (gateway(), 0_u16..2).prop_map(|(gateway, ahead)| {
+            Op::Says(gateway, Which::Strange(ahead), Execution::Closed, Finished::Success, false)
+        }),
         6 => Just(Op::UntilDue),
         4 => (0_u64..200_000).prop_map(Op::Wait),
         6 => op(),
