@@ -80,8 +80,18 @@ pub fn main() -> ExitCode {
         if error.is::<ConfigError>() {
             return bad_input(&error);
         }
-        complain(&format!("{error:#}"));
+        complain(&in_words(&error));
         ExitCode::FAILURE
+    })
+}
+
+/// An error and what it says of its causes, without those that it names itself.
+fn in_words(error: &anyhow::Error) -> String {
+    let causes = error.chain().map(ToString::to_string);
+    causes.fold(String::new(), |words, cause| match words {
+        words if words.is_empty() => cause,
+        words if words.contains(&cause) => words,
+        words => format!("{words}: {cause}"),
     })
 }
 
@@ -94,4 +104,22 @@ fn bad_input(error: &dyn std::fmt::Display) -> ExitCode {
 /// Not by `eprintln!`, which panics when nobody listens.
 fn complain(error: &dyn std::fmt::Display) {
     let _ = writeln!(io::stderr(), "lamplighter: {error}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anyhow::Context;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("cannot listen: {0}; who else does?")]
+    struct Listen(#[source] io::Error);
+
+    #[test]
+    fn a_cause_is_said_once() {
+        let taken = || Listen(io::Error::other("address taken"));
+        assert_eq!(in_words(&taken().into()), "cannot listen: address taken; who else does?");
+        let more: anyhow::Error = Err::<(), _>(taken()).context("hall-7").unwrap_err();
+        assert_eq!(in_words(&more), "hall-7: cannot listen: address taken; who else does?");
+    }
 }

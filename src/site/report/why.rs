@@ -87,7 +87,9 @@ pub fn why(
     progress: impl Fn(&ControllerId) -> Option<Progress>,
     journal: &[JournalEntry],
 ) -> Option<Why> {
-    let named = || state.gateways.iter().find(|(_, gateway)| gateway.spec.name == who);
+    // one that got another controller id is there twice, and the manifests know the newer
+    let called = || state.gateways.iter().filter(|(_, gateway)| gateway.spec.name == who);
+    let named = || called().find(|(_, gateway)| gateway.listed).or_else(|| called().next());
     let (id, gateway) = state.gateways.get_key_value(who).or_else(named)?;
     let mut rollouts: Vec<_> =
         state.rollouts.values().filter_map(|rollout| Some((rollout, rollout.members.get(id)?))).collect();
