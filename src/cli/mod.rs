@@ -3,9 +3,12 @@
 //! Must never write to the store of a running site: what a person wants goes over the control socket.
 //! Exit codes: 0 done, 1 refused or failed, 2 bad usage or input.
 
+mod artifacts;
+mod at_rest;
 pub mod check;
 mod control;
 pub mod crds;
+mod journal;
 mod logging;
 mod resume;
 mod run;
@@ -38,6 +41,8 @@ enum Command {
     Run(run::RunArgs),
     Status(status::StatusArgs),
     Why(why::WhyArgs),
+    Journal(journal::JournalArgs),
+    Artifacts(artifacts::ArtifactsArgs),
     Resume(resume::ResumeArgs),
     Check(check::Args),
     Crds(crds::Args),
@@ -63,6 +68,8 @@ pub fn main() -> ExitCode {
         Command::Run(args) => run::run(&args),
         Command::Status(args) => status::run(&args, &mut out),
         Command::Why(args) => why::run(&args, &mut out),
+        Command::Journal(args) => journal::run(&args, &mut out),
+        Command::Artifacts(args) => artifacts::run(&args, &mut out),
         Command::Resume(args) => resume::run(&args, &mut out),
         Command::Check(args) => check::run(&args, &mut out),
         Command::Crds(args) => crds::run(&args, &mut out),
