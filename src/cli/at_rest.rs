@@ -6,6 +6,7 @@ use std::path::Path;
 
 use anyhow::{anyhow, bail};
 
+use super::complain;
 use crate::config::Devices;
 use crate::engine::{Settings, State};
 use crate::model::ActionId;
@@ -28,7 +29,7 @@ impl AtRest {
                 state.display()
             );
         };
-        eprintln!("lamplighter: the site does not run; this is what its store in {} says", state.display());
+        complain(&format!("the site does not run; this is what its store in {} says", state.display()));
         // nothing that is shown of a site at rest depends on its site file
         let settings = Settings {
             poll_interval: Devices::POLL_INTERVAL,
@@ -54,7 +55,7 @@ fn opened(state: &Path) -> anyhow::Result<Option<(Db, Recalled)>> {
     // redb may panic on a garbled file, and a release build aborts then: whoever asked hears the reason all the same
     let before = panic::take_hook();
     panic::set_hook(Box::new(|panic| {
-        eprintln!("lamplighter: the store is damaged: {panic}; {DAMAGED}");
+        complain(&format!("the store is damaged: {panic}; {DAMAGED}"));
         std::process::exit(1);
     }));
     let opened = open_copy(state);

@@ -9,6 +9,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use super::Output;
 use super::at_rest::AtRest;
+use super::complain;
 use super::control::SiteArgs;
 use crate::model::What;
 use crate::site::report::{JournalFilter, JournalRowLine, JournalRows};
@@ -66,13 +67,13 @@ pub(super) fn run(args: &JournalArgs, out: &mut impl Write) -> anyhow::Result<Ex
                 Some(site) => site.journal(&filter)?,
                 None => args.site.get(&path(&filter))?,
             };
-            page.print(rows, &mut filter, out)?;
+            page.print(&rows, &mut filter, out)?;
         }
     }
     if args.follow {
         follow(args, filter, page, out)?;
     } else if page.nothing {
-        eprintln!("lamplighter: no such rows; `lamplighter status --gateways` lists rollouts and gateways");
+        complain(&"no such rows; leave a filter out to see more");
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -91,7 +92,7 @@ fn first(
             (site.journal(filter)?, Some(site))
         }
     };
-    page.print(rows, filter, out)?;
+    page.print(&rows, filter, out)?;
     Ok(at_rest)
 }
 
@@ -115,14 +116,14 @@ fn follow(
                 "the journal begins anew".to_owned()
             }
             Ok(Some(rows)) => {
-                page.print(rows, &mut filter, out)?;
+                page.print(&rows, &mut filter, out)?;
                 String::new()
             }
             Ok(None) => "the site does not run; waiting for it".to_owned(),
             Err(error) => format!("{error:#}"),
         };
         if !problem.is_empty() && problem != said {
-            eprintln!("lamplighter: {problem}");
+            complain(&problem);
         }
         said = problem;
     }
@@ -148,7 +149,7 @@ impl Printed {
         Self { output, widths: HEADINGS.map(str::len), nothing: true, full: false }
     }
 
-    fn print(&mut self, page: JournalRows, filter: &mut JournalFilter, out: &mut impl Write) -> anyhow::Result<()> {
+    fn print(&mut self, page: &JournalRows, filter: &mut JournalFilter, out: &mut impl Write) -> anyhow::Result<()> {
         self.full = page.rows.len() >= filter.limit;
         filter.after = Some(page.last);
         if self.output == Output::Json {

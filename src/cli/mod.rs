@@ -6,21 +6,26 @@
 mod artifacts;
 mod at_rest;
 pub mod check;
+mod completions;
 mod control;
 pub mod crds;
 mod journal;
 mod logging;
+mod man;
 mod resume;
 mod run;
 pub mod simulate;
 mod status;
 mod table;
+mod verify;
 mod why;
 
-use std::io;
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+
+use crate::config::ConfigError;
 
 /// Where a site file lies if nobody says.
 const SITE_FILE: &str = "/etc/lamplighter/site.yaml";
@@ -45,8 +50,11 @@ enum Command {
     Artifacts(artifacts::ArtifactsArgs),
     Resume(resume::ResumeArgs),
     Check(check::Args),
+    Verify(verify::VerifyArgs),
     Crds(crds::Args),
     Simulate(simulate::SimulateArgs),
+    Completions(completions::CompletionsArgs),
+    Man(man::ManArgs),
 }
 
 /// How a command answers.
@@ -72,8 +80,11 @@ pub fn main() -> ExitCode {
         Command::Artifacts(args) => artifacts::run(&args, &mut out),
         Command::Resume(args) => resume::run(&args, &mut out),
         Command::Check(args) => check::run(&args, &mut out),
+        Command::Verify(args) => verify::run(&args, &mut out),
         Command::Crds(args) => crds::run(&args, &mut out),
         Command::Simulate(args) => simulate::run(args),
+        Command::Completions(args) => completions::run(&args, &mut out),
+        Command::Man(args) => man::run(&args),
     };
     done.unwrap_or_else(|error| {
         let io = error.downcast_ref::<io::Error>();
@@ -81,13 +92,38 @@ pub fn main() -> ExitCode {
             // whoever reads has seen enough
             return ExitCode::SUCCESS;
         }
-        eprintln!("lamplighter: {error:#}");
+        if error.is::<ConfigError>() {
+            return bad_input(&error);
+        }
+        complain(&format!("{error:#}"));
         ExitCode::FAILURE
     })
 }
 
 /// Says what is wrong with the input.
 fn bad_input(error: &dyn std::fmt::Display) -> ExitCode {
-    eprintln!("lamplighter: {error}");
+    complain(error);
     ExitCode::from(2)
+}
+
+/// Not by `eprintln!`, which panics when nobody listens.
+fn complain(error: &dyn std::fmt::Display) {
+    let _ = writeln!(io::stderr(), "lamplighter: {error}");
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_definition_holds_and_every_command_is_documented() {
+        Cli::command().debug_assert();
+        let page = include_str!("../../docs/reference/commands.md");
+        for command in Cli::command().get_subcommands() {
+            let name = command.get_name();
+            assert!(page.contains(&format!("\n| `lamplighter {name}")), "docs/reference/commands.md lacks {name}");
+        }
+    }
 }

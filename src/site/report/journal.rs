@@ -87,11 +87,16 @@ impl JournalFilter {
         });
         move |row| {
             let is = |wanted: &Option<String>, found: &Option<String>| wanted.is_some() && wanted == found;
-            (rollout.is_none() || is(&rollout, &row.rollout))
+            rollout.as_ref().is_none_or(|name| row.rollout.as_ref().is_some_and(|label| is_of(label, name)))
                 && (gateway.is_none() || is(&gateway, &row.gateway) || is(&named, &row.gateway))
                 && what.is_none_or(|what| what == row.what)
         }
     }
+}
+
+/// A row calls a rollout by its name and, behind it, the artifact: `press-fw (fw 2.0.0)`. Either is enough to find it.
+fn is_of(label: &str, name: &str) -> bool {
+    label.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with(" ("))
 }
 
 fn limit(text: &str) -> Result<usize, String> {
