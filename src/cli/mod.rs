@@ -3,16 +3,22 @@
 //! Must never write to the store of a running site: what a person wants goes over the control socket.
 //! Exit codes: 0 done, 1 refused or failed, 2 bad usage or input.
 
+mod artifacts;
+mod at_rest;
 pub mod check;
+mod completions;
 mod control;
 pub mod crds;
+mod journal;
 mod logging;
+mod man;
 mod prose;
 mod resume;
 mod run;
 pub mod simulate;
 mod status;
 mod table;
+mod verify;
 mod why;
 
 use std::io::{self, Write};
@@ -41,10 +47,15 @@ enum Command {
     Run(run::RunArgs),
     Status(status::StatusArgs),
     Why(why::WhyArgs),
+    Journal(journal::JournalArgs),
+    Artifacts(artifacts::ArtifactsArgs),
     Resume(resume::ResumeArgs),
     Check(check::Args),
+    Verify(verify::VerifyArgs),
     Crds(crds::Args),
     Simulate(simulate::SimulateArgs),
+    Completions(completions::CompletionsArgs),
+    Man(man::ManArgs),
 }
 
 /// How a command answers.
@@ -66,10 +77,15 @@ pub fn main() -> ExitCode {
         Command::Run(args) => run::run(&args),
         Command::Status(args) => status::run(&args, &mut out),
         Command::Why(args) => why::run(&args, &mut out),
+        Command::Journal(args) => journal::run(&args, &mut out),
+        Command::Artifacts(args) => artifacts::run(&args, &mut out),
         Command::Resume(args) => resume::run(&args, &mut out),
         Command::Check(args) => check::run(&args, &mut out),
+        Command::Verify(args) => verify::run(&args, &mut out),
         Command::Crds(args) => crds::run(&args, &mut out),
         Command::Simulate(args) => simulate::run(args),
+        Command::Completions(args) => completions::run(&args, &mut out),
+        Command::Man(args) => man::run(&args),
     };
     done.unwrap_or_else(|error| {
         let io = error.downcast_ref::<io::Error>();
@@ -108,8 +124,10 @@ fn complain(error: &dyn std::fmt::Display) {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use anyhow::Context;
+    use clap::CommandFactory;
+
+    use super::*;
 
     #[derive(Debug, thiserror::Error)]
     #[error("cannot listen: {0}; who else does?")]
@@ -121,5 +139,15 @@ mod tests {
         assert_eq!(in_words(&taken().into()), "cannot listen: address taken; who else does?");
         let more: anyhow::Error = Err::<(), _>(taken()).context("hall-7").unwrap_err();
         assert_eq!(in_words(&more), "hall-7: cannot listen: address taken; who else does?");
+    }
+
+    #[test]
+    fn the_definition_holds_and_every_command_is_documented() {
+        Cli::command().debug_assert();
+        let page = include_str!("../../docs/reference/commands.md");
+        for command in Cli::command().get_subcommands() {
+            let name = command.get_name();
+            assert!(page.contains(&format!("\n| `lamplighter {name}")), "docs/reference/commands.md lacks {name}");
+        }
     }
 }

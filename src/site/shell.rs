@@ -218,6 +218,14 @@ impl Shell {
         let json = match query {
             Query::Status => serde_json::to_vec(&report::status(&self.config.site, state, now, self.counters())),
             Query::Gateways => serde_json::to_vec(&report::gateways(state)),
+            Query::Artifacts => serde_json::to_vec(&report::artifacts(state)),
+            Query::Journal(filter) => {
+                let page = self.store.journal_page(filter.span(), filter.limit, filter.keep(state)).await;
+                match page {
+                    Ok(page) => serde_json::to_vec(&report::journal(state, page)),
+                    Err(error) => return Answer::Unreadable(error.to_string()),
+                }
+            }
             Query::Why(who) => {
                 let rows = self.store.journal(ROWS_FOR_WHY).await.unwrap_or_default();
                 let rows: Vec<_> = rows.into_iter().map(|row| row.entry).collect();

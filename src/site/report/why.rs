@@ -164,11 +164,16 @@ fn due(member: &Member, now: SiteTime) -> Option<u64> {
 
 /// A row of the journal, for people.
 pub(crate) fn journal_line(row: &JournalEntry) -> JournalLine {
-    let wall = row.wall.and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
     JournalLine {
-        time: wall.map(|at| format!("{at:.0}")),
-        what: format!("{:?}", row.what),
+        time: wall(row),
+        what: row.what.to_string(),
         rollout: row.rollout.clone(),
         detail: row.detail.clone(),
     }
+}
+
+/// When a row was written by the wall clock, if there was one: whole seconds, UTC.
+pub(super) fn wall(row: &JournalEntry) -> Option<String> {
+    let wall = row.wall.and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
+    wall.map(|at| format!("{at:.0}"))
 }
