@@ -1,13 +1,12 @@
 //! The heart alone: how long a step takes that decides about 500 members.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use lamplighter::engine::Settings;
 use lamplighter::model::*;
 use lamplighter::site::Core;
 use lamplighter::store::Snapshot;
-use rustix::time::{ClockId, clock_gettime};
 
 use crate::GATEWAYS;
 use crate::table::{quantile, told};
@@ -26,12 +25,6 @@ pub fn measure() {
     told("the same, p99", quantile(&heart.times, 99), "µs", "");
 }
 
-/// Of this thread, in microseconds: others may be busy here.
-fn processor_time() -> f64 {
-    let now = clock_gettime(ClockId::ThreadCPUTime);
-    now.tv_sec as f64 * 1e6 + now.tv_nsec as f64 / 1e3
-}
-
 struct Heart {
     core: Core,
     now: SiteTime,
@@ -48,9 +41,9 @@ impl Heart {
     }
 
     fn step(&mut self, events: Vec<Event>) {
-        let start = processor_time();
+        let start = Instant::now();
         let stepped = self.core.step(Now { site: self.now, wall: None }, events);
-        self.times.push(processor_time() - start);
+        self.times.push(start.elapsed().as_secs_f64() * 1e6);
         for (gateway, entry) in stepped.outlook.board {
             match entry.offer.filter(|offer| offer.link) {
                 Some(offer) => self.orders.insert(gateway, offer.action),

@@ -64,15 +64,6 @@ impl Site {
         Process(self.child.id())
     }
 
-    /// Waits until what the gateways did so far is on disk, and nothing follows.
-    pub fn settle(&self) {
-        let mut before = f64::NEG_INFINITY;
-        while self.counter("commits") > before {
-            before = self.counter("commits");
-            sleep(Duration::from_millis(500));
-        }
-    }
-
     /// A counter of `GET /v1/status`.
     pub fn counter(&self, name: &str) -> f64 {
         counters(&self.dir.path().join("state/control.sock")).unwrap()[name].as_f64().unwrap()
