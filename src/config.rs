@@ -58,6 +58,8 @@ pub struct Devices {
 impl SiteConfig {
     /// What the disk keeps free when nothing is said.
     pub const DISK_RESERVE: u64 = 256 << 20;
+    /// The longest path of the state directory, in bytes: a socket's, with `/control.sock`, has at most 107.
+    pub const LONGEST_STATE: usize = 94;
 }
 
 impl Devices {
@@ -251,11 +253,21 @@ impl TypedSiteConfig {
         if !crate::resources::is_object_name(&self.site) {
             return Err(FieldError::new("site", "should have lower-case letters, digits, '-' and '.', such as hall-7"));
         }
+        let state = base.join(self.state);
+        if state.as_os_str().len() > SiteConfig::LONGEST_STATE {
+            let why = format!(
+                "{} has {} bytes; use a path of at most {}, for the control socket in it",
+                state.display(),
+                state.as_os_str().len(),
+                SiteConfig::LONGEST_STATE
+            );
+            return Err(FieldError::new("state", why));
+        }
         let reserve = self.limits.and_then(|limits| limits.disk_reserve);
         let reserve = reserve.map(|text| parse_bytes(&text.0).map_err(at("limits.diskReserve"))).transpose()?;
         Ok(SiteConfig {
             site: self.site,
-            state: base.join(self.state),
+            state,
             manifests: self.intake.manifests.iter().map(|dir| base.join(dir)).collect(),
             devices: self.devices.check()?,
             control_group: self.control.and_then(|control| control.group),

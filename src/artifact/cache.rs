@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::ArtifactError;
 use super::copy::{Pass, pass};
+use super::listing::cache_dir;
 use crate::inside::open_inside;
 use crate::model::{ArtifactSpec, Digest, Source, Sums};
 
@@ -23,7 +24,7 @@ impl Cache {
     /// The cache under a state directory, made if it is not there. Half copies of an earlier run are removed. `reserve`
     /// bytes of the disk are never filled with artifacts, so that the store can always write.
     pub fn open(state: &Path, reserve: u64) -> io::Result<Self> {
-        let dir = state.join("artifacts").join("sha256");
+        let dir = cache_dir(state);
         std::fs::create_dir_all(&dir)?;
         for entry in std::fs::read_dir(&dir)? {
             let entry = entry?;

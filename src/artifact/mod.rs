@@ -7,7 +7,9 @@ mod cache;
 mod copy;
 mod error;
 mod keeper;
+mod listing;
 
 pub use cache::Cache;
 pub use error::ArtifactError;
 pub use keeper::{Keeper, Patience};
+pub use listing::{CachedFile, CachedKind, cache_dir, cached_files};

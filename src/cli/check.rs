@@ -118,7 +118,7 @@ impl Checked {
 }
 
 /// The link itself may lead anywhere: whoever runs this named it.
-fn bytes(path: &Path) -> Result<Vec<u8>, String> {
+pub(super) fn bytes(path: &Path) -> Result<Vec<u8>, String> {
     let path = path.canonicalize().map_err(|error| format!("cannot be read: {error}"))?;
     match (path.parent(), path.file_name().and_then(|name| name.to_str())) {
         (Some(dir), Some(name)) => read_file(dir, name),
@@ -128,8 +128,7 @@ fn bytes(path: &Path) -> Result<Vec<u8>, String> {
 
 fn print(lines: &[Line], output: Output, out: &mut impl Write) -> anyhow::Result<()> {
     if output == Output::Json {
-        serde_json::to_writer_pretty(&mut *out, &serde_json::json!({ "objects": lines }))?;
-        writeln!(out)?;
+        writeln!(out, "{}", serde_json::to_string_pretty(&serde_json::json!({ "objects": lines }))?)?;
         return Ok(());
     }
     for line in lines {

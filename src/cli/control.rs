@@ -31,12 +31,12 @@ pub struct SiteArgs {
 }
 
 impl SiteArgs {
-    fn socket(&self) -> anyhow::Result<PathBuf> {
-        let state = match &self.state {
-            Some(state) => state.clone(),
-            None => config::load(&self.config)?.state,
-        };
-        Ok(Endpoints::control(&state))
+    /// The state directory.
+    pub fn state(&self) -> anyhow::Result<PathBuf> {
+        match &self.state {
+            Some(state) => Ok(state.clone()),
+            None => Ok(config::load(&self.config)?.state),
+        }
     }
 
     /// Asks the site and reads its answer.
@@ -45,13 +45,23 @@ impl SiteArgs {
         serde_json::from_slice(&body).context("the site answered in another version's words: use its own binary")
     }
 
+    /// The same; `None` if no site runs there.
+    pub fn get_if_it_runs<T: DeserializeOwned>(&self, path: &str) -> anyhow::Result<Option<T>> {
+        let answer = self.get(path);
+        let nobody = |error: &anyhow::Error| error.downcast_ref::<Unreachable>().is_some_and(Unreachable::is_off);
+        match answer {
+            Err(error) if nobody(&error) => Ok(None),
+            answer => answer.map(Some),
+        }
+    }
+
     /// Gives the site an order; returns once it is on disk.
     pub fn post(&self, path: &str) -> anyhow::Result<()> {
         self.call(Method::POST, path).map(|_| ())
     }
 
     fn call(&self, method: Method, path: &str) -> anyhow::Result<Bytes> {
-        let socket = self.socket()?;
+        let socket = Endpoints::control(&self.state()?);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         runtime.block_on(async {
             let answer = timeout(PATIENCE, call(&socket, method, path)).await;
@@ -61,7 +71,7 @@ impl SiteArgs {
 }
 
 async fn call(socket: &Path, method: Method, path: &str) -> anyhow::Result<Bytes> {
-    let stream = UnixStream::connect(socket).await.map_err(|error| unreachable(socket, &error))?;
+    let stream = UnixStream::connect(socket).await.map_err(|error| Unreachable { socket: socket.to_owned(), error })?;
     let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
     tokio::spawn(async move {
         let _ = connection.await;
@@ -79,10 +89,24 @@ async fn call(socket: &Path, method: Method, path: &str) -> anyhow::Result<Bytes
     bail!("{}", said.get("error").and_then(|why| why.as_str()).unwrap_or("the site refused, without a reason"))
 }
 
-fn unreachable(socket: &Path, error: &io::Error) -> anyhow::Error {
-    let hint = match error.kind() {
-        io::ErrorKind::PermissionDenied => "run this as root or as a member of the site file's `control.group`",
-        _ => "is `lamplighter run` running with this site file?",
-    };
-    anyhow!("cannot reach the site at {}: {error}; {hint}", socket.display())
+/// Nobody answers at the control socket.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot reach the site at {}: {error}; {}", .socket.display(), self.hint())]
+struct Unreachable {
+    socket: PathBuf,
+    error: io::Error,
+}
+
+impl Unreachable {
+    /// There is no process that could answer.
+    fn is_off(&self) -> bool {
+        matches!(self.error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused)
+    }
+
+    fn hint(&self) -> &'static str {
+        match self.error.kind() {
+            io::ErrorKind::PermissionDenied => "run this as root or as a member of the site file's `control.group`",
+            _ => "is `lamplighter run` running with this site file?",
+        }
+    }
 }

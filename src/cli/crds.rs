@@ -22,6 +22,7 @@ pub fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode> {
         let yaml = crd.yaml().map_err(anyhow::Error::msg)?;
         match &args.dir {
             Some(dir) => {
+                std::fs::create_dir_all(dir).with_context(|| format!("cannot make {}", dir.display()))?;
                 let file = dir.join(&crd.file);
                 std::fs::write(&file, yaml).with_context(|| format!("cannot write {}", file.display()))?;
             }

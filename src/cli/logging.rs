@@ -22,7 +22,9 @@ pub(super) fn start(format: Format) {
     let filter = std::env::var("LAMPLIGHTER_LOG").ok().and_then(|filter| filter.parse::<Targets>().ok());
     let filter = filter.unwrap_or_else(|| Targets::new().with_default(LevelFilter::INFO));
     let colours = io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    let log = tracing_subscriber::fmt().with_max_level(LevelFilter::TRACE).with_writer(io::stderr).with_ansi(colours);
+    // a log that cannot be written, its reader gone or its disk full, must not end a site: saying so on stderr would panic
+    let log = tracing_subscriber::fmt().with_max_level(LevelFilter::TRACE).log_internal_errors(false);
+    let log = log.with_writer(io::stderr).with_ansi(colours);
     match format {
         Format::Text => log.with_target(false).finish().with(filter).init(),
         Format::Json => log.json().flatten_event(true).finish().with(filter).init(),

@@ -3,21 +3,30 @@
 //! Must never write to the store of a running site: what a person wants goes over the control socket.
 //! Exit codes: 0 done, 1 refused or failed, 2 bad usage or input.
 
+mod artifacts;
+mod at_rest;
 pub mod check;
+mod completions;
 mod control;
 pub mod crds;
+mod journal;
 mod logging;
+mod man;
+mod prose;
 mod resume;
 mod run;
 pub mod simulate;
 mod status;
 mod table;
+mod verify;
 mod why;
 
-use std::io;
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+
+use crate::config::ConfigError;
 
 /// Where a site file lies if nobody says.
 const SITE_FILE: &str = "/etc/lamplighter/site.yaml";
@@ -38,10 +47,15 @@ enum Command {
     Run(run::RunArgs),
     Status(status::StatusArgs),
     Why(why::WhyArgs),
+    Journal(journal::JournalArgs),
+    Artifacts(artifacts::ArtifactsArgs),
     Resume(resume::ResumeArgs),
     Check(check::Args),
+    Verify(verify::VerifyArgs),
     Crds(crds::Args),
     Simulate(simulate::SimulateArgs),
+    Completions(completions::CompletionsArgs),
+    Man(man::ManArgs),
 }
 
 /// How a command answers.
@@ -63,10 +77,15 @@ pub fn main() -> ExitCode {
         Command::Run(args) => run::run(&args),
         Command::Status(args) => status::run(&args, &mut out),
         Command::Why(args) => why::run(&args, &mut out),
+        Command::Journal(args) => journal::run(&args, &mut out),
+        Command::Artifacts(args) => artifacts::run(&args, &mut out),
         Command::Resume(args) => resume::run(&args, &mut out),
         Command::Check(args) => check::run(&args, &mut out),
+        Command::Verify(args) => verify::run(&args, &mut out),
         Command::Crds(args) => crds::run(&args, &mut out),
         Command::Simulate(args) => simulate::run(args),
+        Command::Completions(args) => completions::run(&args, &mut out),
+        Command::Man(args) => man::run(&args),
     };
     done.unwrap_or_else(|error| {
         let io = error.downcast_ref::<io::Error>();
@@ -74,13 +93,61 @@ pub fn main() -> ExitCode {
             // whoever reads has seen enough
             return ExitCode::SUCCESS;
         }
-        eprintln!("lamplighter: {error:#}");
+        if error.is::<ConfigError>() {
+            return bad_input(&error);
+        }
+        complain(&in_words(&error));
         ExitCode::FAILURE
+    })
+}
+
+/// An error and what it says of its causes, without those that it names itself.
+fn in_words(error: &anyhow::Error) -> String {
+    let causes = error.chain().map(ToString::to_string);
+    causes.fold(String::new(), |words, cause| match words {
+        words if words.is_empty() => cause,
+        words if words.contains(&cause) => words,
+        words => format!("{words}: {cause}"),
     })
 }
 
 /// Says what is wrong with the input.
 fn bad_input(error: &dyn std::fmt::Display) -> ExitCode {
-    eprintln!("lamplighter: {error}");
+    complain(error);
     ExitCode::from(2)
+}
+
+/// Not by `eprintln!`, which panics when nobody listens.
+fn complain(error: &dyn std::fmt::Display) {
+    let _ = writeln!(io::stderr(), "lamplighter: {error}");
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::Context;
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("cannot listen: {0}; who else does?")]
+    struct Listen(#[source] io::Error);
+
+    #[test]
+    fn a_cause_is_said_once() {
+        let taken = || Listen(io::Error::other("address taken"));
+        assert_eq!(in_words(&taken().into()), "cannot listen: address taken; who else does?");
+        let more: anyhow::Error = Err::<(), _>(taken()).context("hall-7").unwrap_err();
+        assert_eq!(in_words(&more), "hall-7: cannot listen: address taken; who else does?");
+    }
+
+    #[test]
+    fn the_definition_holds_and_every_command_is_documented() {
+        Cli::command().debug_assert();
+        let page = include_str!("../../docs/reference/commands.md");
+        for command in Cli::command().get_subcommands() {
+            let name = command.get_name();
+            assert!(page.contains(&format!("\n| `lamplighter {name}")), "docs/reference/commands.md lacks {name}");
+        }
+    }
 }

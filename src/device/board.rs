@@ -9,6 +9,7 @@ use crate::model::{ActionId, ArtifactKey, ControllerId, SiteTime, Sums, TokenHas
 #[derive(Debug, Default)]
 pub struct Board {
     entries: HashMap<ControllerId, Entry>,
+    ready: bool,
 }
 
 impl Board {
@@ -22,9 +23,19 @@ impl Board {
         self.entries.insert(gateway, entry);
     }
 
-    /// Forgets everything, when the state is rebuilt from the store.
+    /// Everything that was committed is on it.
+    pub fn complete(&mut self) {
+        self.ready = true;
+    }
+
+    /// Is it complete? Before that nobody can say that a gateway is unknown.
+    pub fn is_ready(&self) -> bool {
+        self.ready
+    }
+
+    /// Forgets everything: the store was lost, and every order with it.
     pub fn clear(&mut self) {
-        self.entries.clear();
+        *self = Self::default();
     }
 }
 

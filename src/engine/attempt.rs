@@ -53,12 +53,15 @@ impl Draft<'_> {
         let Some(member) = self.member(rollout, id) else { return };
         let excused = then != Then::Stop && member.action.as_ref().is_some_and(|action| action.excused);
         let attempts = if excused { member.attempts } else { member.attempts.saturating_add(1) };
+        // fault or no fault: whatever stands in the way is not asked every minute for ever
+        let orders = member.action.as_ref().map_or(0, |action| action.aliases.len().saturating_add(1));
+        let tries = attempts.max(u8::try_from(orders).unwrap_or(u8::MAX));
         let detail = match &message {
             Some(message) => format!("{reason}: {message}"),
             None => reason.to_string(),
         };
         self.close(rollout, id);
-        let retry_at = (then == Then::RetryLater).then(|| self.now.site.plus(backoff(attempts.max(1))));
+        let retry_at = (then == Then::RetryLater).then(|| self.now.site.plus(backoff(tries.max(1))));
         self.edit_member(rollout, id, |member| {
             member.attempts = attempts;
             member.not_fetched = 0;

@@ -1,8 +1,8 @@
 //! How a rollout stands, for people and for `kubectl wait`.
 
-use super::state::{Rollout, State, Step};
+use super::state::{Member, Rollout, State, Step};
 use super::wave::{self, Proof};
-use crate::model::{SiteTime, WaitingReason};
+use crate::model::{SiteTime, SkippedReason, WaitingReason};
 
 /// How a rollout stands; the texts complete "Reconciling: …".
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -118,6 +118,10 @@ fn wave_phase(state: &State, rollout: &Rollout, now: SiteTime) -> Phase {
             let left = crate::model::format_duration(std::time::Duration::from_secs(until.since(now).as_secs()));
             Phase::Reconciling("Soaking", format!("wave {} of {of} is watched for another {left}", at + 1))
         }
+        Some((_, Some(Proof::Unproven))) if is_taken_over(rollout) => {
+            let text = "a newer rollout of the artifact took its gateways over; remove this one's manifest";
+            Phase::Stalled("Superseded", text.into())
+        }
         Some((at, Some(Proof::Unproven))) => {
             let text = format!("too few of wave {} of {of} are updated for the next to open", at + 1);
             Phase::Stalled("WaveUnproven", text)
@@ -125,4 +129,10 @@ fn wave_phase(state: &State, rollout: &Rollout, now: SiteTime) -> Phase {
         Some((at, _)) => Phase::Reconciling("WaveOpen", format!("wave {} of {of} is being updated", at + 1)),
         None => Phase::Reconciling("WaveOpen", "the first wave opens".into()),
     }
+}
+
+/// Nobody is left whom it could still update, and not for failures.
+fn is_taken_over(rollout: &Rollout) -> bool {
+    let taken = |member: &Member| member.step == Step::Skipped(SkippedReason::Superseded);
+    rollout.members.values().any(taken) && rollout.members.values().all(|m| taken(m) || m.step == Step::Updated)
 }

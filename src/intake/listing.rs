@@ -17,6 +17,14 @@ pub struct Found {
     pub result: Result<Intent, String>,
 }
 
+impl Found {
+    /// Names of files and fields may hold anything, and all this goes to terminals.
+    fn new(what: &str, result: Result<Intent, String>) -> Self {
+        let plain = |text: &str| text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
+        Self { what: plain(what), result: result.map_err(|why| plain(&why)) }
+    }
+}
+
 /// The manifest directories of a site.
 #[derive(Debug, Clone)]
 pub struct Manifests {
@@ -68,7 +76,7 @@ impl Manifests {
                 complete &= !matches!(&content, Err(why) if vanished(why));
                 match content {
                     Ok(bytes) => all.extend(found_in(&label, &bytes, &kinds, &setting)),
-                    Err(why) => all.push(Found { what: label, result: Err(why) }),
+                    Err(why) => all.push(Found::new(&label, Err(why))),
                 }
             });
         }
@@ -92,11 +100,11 @@ pub fn found_in(label: &str, bytes: &[u8], kinds: &Kinds, setting: &Setting) -> 
                 None if single => label.to_owned(),
                 None => format!("{label}, line {}", document.line),
             };
-            Found { what, result: intent(&document, kinds, setting).map_err(|errors| in_one_line(&errors)) }
+            Found::new(&what, intent(&document, kinds, setting).map_err(|errors| in_one_line(&errors)))
         }
         Err(unreadable) => {
             let resources::Unreadable { line, why } = unreadable;
-            Found { what: format!("{label}, line {line}"), result: Err(why) }
+            Found::new(&format!("{label}, line {line}"), Err(why))
         }
     };
     documents.map(describe).collect()

@@ -1,8 +1,11 @@
 //! The record of what happened at a site.
 
+use std::fmt;
+use std::str::FromStr;
+
 use serde::{Deserialize, Serialize};
 
-use super::SiteTime;
+use super::{Invalid, SiteTime};
 
 /// One row of the journal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,53 +28,88 @@ pub struct JournalEntry {
     pub detail: String,
 }
 
-/// The kinds of rows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum What {
-    /// The site's memory was lost; the detail says what was set aside.
-    StoreLost,
-    /// A person gave an order; the detail says who and which.
-    Ordered,
-    /// A rollout was accepted.
-    RolloutAccepted,
-    /// A newer revision or rollout took over.
-    RolloutSuperseded,
-    /// The members of a rollout were frozen.
-    Frozen,
-    /// A wave opened.
-    WaveOpened,
-    /// A wave is proven.
-    WaveProven,
-    /// A rollout is done.
-    RolloutReady,
-    /// Too many members failed.
-    LimitReached,
-    /// An artifact was verified.
-    ArtifactVerified,
-    /// An artifact could not be had.
-    ArtifactFailed,
-    /// A gateway was seen for the first time.
-    FirstSeen,
-    /// An order was offered.
-    Offered,
-    /// An offer was taken back.
-    Withdrawn,
-    /// An order was fetched.
-    Fetched,
-    /// The artifact was fully served.
-    Served,
-    /// A gateway reported the end of its work, to be confirmed.
-    Reported,
-    /// A member is updated.
-    Updated,
-    /// An attempt failed; another follows.
-    AttemptFailed,
-    /// A member failed.
-    Failed,
-    /// A member was skipped.
-    Skipped,
-    /// Feedback that changed nothing: late, twice or out of order.
-    LateFeedback,
-    /// Feedback on an id that this site never issued.
-    StrangeId,
+/// An enum of unit variants that knows them all.
+macro_rules! kinds {
+    ($(#[$outer:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident,)+ }) => {
+        $(#[$outer])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+        pub enum $name { $($(#[$doc])* $variant,)+ }
+
+        impl $name {
+            /// Every kind.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
+
+            /// Its name, as it is stored and printed.
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$variant => stringify!($variant),)+ }
+            }
+        }
+    };
+}
+
+kinds! {
+    /// The kinds of rows.
+    What {
+        /// The site's memory was lost; the detail says what was set aside.
+        StoreLost,
+        /// A person gave an order; the detail says who and which.
+        Ordered,
+        /// A rollout was accepted.
+        RolloutAccepted,
+        /// A newer revision or rollout took over.
+        RolloutSuperseded,
+        /// The members of a rollout were frozen.
+        Frozen,
+        /// A wave opened.
+        WaveOpened,
+        /// A wave is proven.
+        WaveProven,
+        /// A rollout is done.
+        RolloutReady,
+        /// Too many members failed.
+        LimitReached,
+        /// An artifact was verified.
+        ArtifactVerified,
+        /// An artifact could not be had.
+        ArtifactFailed,
+        /// A gateway was seen for the first time.
+        FirstSeen,
+        /// An order was offered.
+        Offered,
+        /// An offer was taken back.
+        Withdrawn,
+        /// An order was fetched.
+        Fetched,
+        /// The artifact was fully served.
+        Served,
+        /// A gateway reported the end of its work, to be confirmed.
+        Reported,
+        /// A member is updated.
+        Updated,
+        /// An attempt failed; another follows.
+        AttemptFailed,
+        /// A member failed.
+        Failed,
+        /// A member was skipped.
+        Skipped,
+        /// Feedback that changed nothing: late, twice or out of order.
+        LateFeedback,
+        /// Feedback on an id that this site never issued.
+        StrangeId,
+    }
+}
+
+impl fmt::Display for What {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// In upper or lower case: people type them.
+impl FromStr for What {
+    type Err = Invalid;
+    fn from_str(text: &str) -> Result<Self, Invalid> {
+        let found = Self::ALL.iter().find(|what| what.name().eq_ignore_ascii_case(text));
+        found.copied().ok_or_else(|| Invalid::new(format!("there is no kind of row {text:?}")))
+    }
 }

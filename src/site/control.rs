@@ -17,6 +17,7 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{Semaphore, mpsc, oneshot};
 use tracing::{debug, warn};
 
+use super::report::JournalFilter;
 use crate::device::Envelope;
 use crate::model::{Event, Order};
 
@@ -29,6 +30,10 @@ pub enum Query {
     Gateways,
     /// One gateway, by name or controller id.
     Why(String),
+    /// Rows of the journal.
+    Journal(JournalFilter),
+    /// The artifacts that are known.
+    Artifacts,
 }
 
 /// What the loop says to a question.
@@ -38,6 +43,8 @@ pub enum Answer {
     Json(Vec<u8>),
     /// There is no gateway of this name.
     NoSuchGateway(String),
+    /// The disk does not give it; why.
+    Unreadable(String),
     /// What is in memory is not on disk, so it is not shown; why.
     Trouble(String),
 }
@@ -122,6 +129,11 @@ async fn answer(request: Request<Incoming>, control: Control, who: String) -> Re
     let query = match (request.method(), path) {
         (&Method::GET, "/v1/status") => Query::Status,
         (&Method::GET, "/v1/gateways") => Query::Gateways,
+        (&Method::GET, "/v1/artifacts") => Query::Artifacts,
+        (&Method::GET, "/v1/journal") => match JournalFilter::from_query(request.uri().query().unwrap_or("")) {
+            Ok(filter) => Query::Journal(filter),
+            Err(why) => return error(StatusCode::BAD_REQUEST, &why),
+        },
         (&Method::POST, "/v1/resume") => return order(&control, Order::Resume, who).await,
         (&Method::GET, _) if path.starts_with("/v1/why/") => {
             let name = path.trim_start_matches("/v1/why/");
@@ -138,6 +150,9 @@ async fn answer(request: Request<Incoming>, control: Control, who: String) -> Re
         Ok(Answer::NoSuchGateway(name)) => {
             let why = format!("there is no gateway {name:?}; `lamplighter status --gateways` lists them");
             error(StatusCode::NOT_FOUND, &why)
+        }
+        Ok(Answer::Unreadable(why)) => {
+            error(StatusCode::SERVICE_UNAVAILABLE, &format!("{why}; look at the log and the disk, then ask again"))
         }
         Ok(Answer::Trouble(why)) => {
             let why = format!(

@@ -111,10 +111,10 @@ pub async fn run(config: SiteConfig, mut stop: watch::Receiver<bool>) -> Result<
     warn!("devices are served over plain HTTP (devices.insecure), on this machine only");
 
     // what is under way is decided to its end: the loop outlives the server
-    let until = async {
+    let nothing_under_way = async {
         let _ = server.await;
     };
-    shell.run(events, queries, until).await;
+    shell.run(events, queries, nothing_under_way).await;
     // before the state directory is free: the next process makes its own
     drop(socket_file);
     shell.stop().await;

@@ -111,7 +111,8 @@ impl Shell {
         let Stepped { mut batch, outlook, verdicts } = self.core.step(now, events);
         log(&batch);
         let due_soon = outlook.next_due.is_some() && now.site.since(self.saved_at) >= SAVE_EVERY;
-        if !batch.is_empty() || due_soon {
+        // after trouble only a commit shows that it is over
+        if !batch.is_empty() || due_soon || self.trouble.is_some() {
             batch.time = self.clock.saved(now.site);
             if let Err(error) = self.store.commit(batch).await {
                 // whoever waits for a verdict hears 429
@@ -140,6 +141,7 @@ impl Shell {
         for (gateway, entry) in outlook.board {
             board.put(gateway, entry);
         }
+        board.complete();
         if let Some(wanted) = outlook.wanted {
             self.wanted.send_if_modified(|before| {
                 let changed = *before != wanted;
@@ -183,6 +185,7 @@ impl Shell {
             let text = format!("{}; its bytes are in {}", lost.why, lost.set_aside.display());
             error!(set_aside = %lost.set_aside.display(), why = %lost.why, "the store was lost: nothing is offered until `lamplighter resume`");
             opening.push((Event::StoreLost(text), None));
+            self.board.borrow_mut().clear();
         }
         self.core = Core::rebuild(recalled.snapshot, settings(&self.config), action_base());
         let now = self.clock.now().site;
@@ -215,6 +218,14 @@ impl Shell {
         let json = match query {
             Query::Status => serde_json::to_vec(&report::status(&self.config.site, state, now, self.counters())),
             Query::Gateways => serde_json::to_vec(&report::gateways(state)),
+            Query::Artifacts => serde_json::to_vec(&report::artifacts(state)),
+            Query::Journal(filter) => {
+                let page = self.store.journal_page(filter.span(), filter.limit, filter.keep(state)).await;
+                match page {
+                    Ok(page) => serde_json::to_vec(&report::journal(state, page)),
+                    Err(error) => return Answer::Unreadable(error.to_string()),
+                }
+            }
             Query::Why(who) => {
                 let rows = self.store.journal(ROWS_FOR_WHY).await.unwrap_or_default();
                 let rows: Vec<_> = rows.into_iter().map(|row| row.entry).collect();

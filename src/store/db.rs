@@ -9,10 +9,11 @@ use redb::{Builder, Database, DatabaseError, ReadableDatabase, StorageBackend};
 use super::encoding::{LostNote, Unreadable};
 use super::error::{CommitError, OpenError, ReadError};
 use super::held::Held;
-use super::journal::{self, JournalRow};
+use super::journal::{self, JournalPage, JournalRow, Span};
 use super::record::{Batch, Snapshot};
 use super::tables::{self, LoadError};
 use super::watched::{Watched, Written};
+use crate::model::JournalEntry;
 
 /// redb's page cache: enough for a commit. The store is read once, at the start, and the kernel caches its file anyway;
 /// 512 KiB were measured to take 0.4 MB more and to save nothing.
@@ -126,10 +127,20 @@ impl Db {
 
     /// The newest rows of the journal, the oldest of them first.
     pub fn journal(&self, limit: usize) -> Result<Vec<JournalRow>, ReadError> {
+        self.journal_page(Span::Newest, limit, |_| true).map(|page| page.rows)
+    }
+
+    /// At most `limit` rows of the journal that `keep` wants.
+    pub fn journal_page(
+        &self,
+        span: Span,
+        limit: usize,
+        keep: impl Fn(&JournalEntry) -> bool,
+    ) -> Result<JournalPage, ReadError> {
         if self.failed {
             return Err(ReadError::MustReopen);
         }
-        let read = || journal::newest(&self.database.begin_read()?, limit);
+        let read = || journal::page(&self.database.begin_read()?, span, limit, keep);
         read().map_err(|error: redb::Error| ReadError::Failed(Box::new(error)))
     }
 

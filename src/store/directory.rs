@@ -23,7 +23,7 @@ use super::error::OpenError;
 use super::marker::Marker;
 use super::watched::{DiskFailure, Watched, Written};
 
-const STORE: &str = "store.redb";
+pub(super) const STORE: &str = "store.redb";
 const NEW: &str = "store.redb.new";
 const INSTEAD: &str = "store.redb.instead";
 

@@ -9,9 +9,10 @@ use tokio::sync::oneshot;
 use super::db::{Db, Recalled};
 use super::directory::Directory;
 use super::error::{CommitError, OpenError, ReadError};
-use super::journal::JournalRow;
+use super::journal::{JournalPage, JournalRow, Span};
 use super::record::Batch;
 use super::watched::Written;
+use crate::model::JournalEntry;
 
 /// Only what is touched counts as memory. Measured: a release build needs less than 16 KiB for everything, a debug build 128.
 const STACK: usize = 256 * 1024;
@@ -24,10 +25,13 @@ pub struct Handle {
     written: Written,
 }
 
+/// Which rows of the journal are wanted.
+type Keep = Box<dyn Fn(&JournalEntry) -> bool + Send>;
+
 enum Order {
     Commit(Box<Batch>, oneshot::Sender<Result<(), CommitError>>),
     Reopen(oneshot::Sender<Result<Recalled, OpenError>>),
-    Journal(usize, oneshot::Sender<Result<Vec<JournalRow>, ReadError>>),
+    Journal(Span, usize, Keep, oneshot::Sender<Result<JournalPage, ReadError>>),
     Close(oneshot::Sender<Result<(), CommitError>>),
 }
 
@@ -76,7 +80,18 @@ impl Handle {
 
     /// The newest rows of the journal, the oldest of them first.
     pub async fn journal(&self, limit: usize) -> Result<Vec<JournalRow>, ReadError> {
-        self.ask(|answer| Order::Journal(limit, answer)).await.unwrap_or(Err(ReadError::Gone))
+        self.journal_page(Span::Newest, limit, |_| true).await.map(|page| page.rows)
+    }
+
+    /// At most `limit` rows of the journal that `keep` wants.
+    pub async fn journal_page(
+        &self,
+        span: Span,
+        limit: usize,
+        keep: impl Fn(&JournalEntry) -> bool + Send + 'static,
+    ) -> Result<JournalPage, ReadError> {
+        let keep = Box::new(keep);
+        self.ask(|answer| Order::Journal(span, limit, keep, answer)).await.unwrap_or(Err(ReadError::Gone))
     }
 
     /// Closes the store and ends its thread; the state directory is free afterwards.
@@ -102,9 +117,9 @@ fn serve(inbox: &mpsc::Receiver<Order>, mut open: impl FnMut() -> Result<(Db, Re
                 let committed = store.as_mut().map_or(Err(CommitError::MustReopen), |db| db.commit(&batch));
                 let _ = answer.send(committed);
             }
-            Order::Journal(limit, answer) => {
-                let rows = store.as_ref().map_or(Err(ReadError::MustReopen), |db| db.journal(limit));
-                let _ = answer.send(rows);
+            Order::Journal(span, limit, keep, answer) => {
+                let page = store.as_ref().map_or(Err(ReadError::MustReopen), |db| db.journal_page(span, limit, keep));
+                let _ = answer.send(page);
             }
             Order::Reopen(answer) => {
                 // closed first: it may be the disk's last words that fail here, and reading comes next anyway

@@ -44,16 +44,60 @@ fn number(key: &[u8]) -> u64 {
     key.try_into().map_or(0, u64::from_be_bytes)
 }
 
-/// The newest rows, oldest of them first. A row of a later release that this one cannot read leaves a gap in the numbers.
-pub(super) fn newest(transaction: &ReadTransaction, limit: usize) -> Result<Vec<JournalRow>, redb::Error> {
+/// Which rows are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Span {
+    /// The newest.
+    Newest,
+    /// Those that follow this number.
+    After(u64),
+}
+
+/// Some rows, and where to read on.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct JournalPage {
+    /// Oldest first.
+    pub rows: Vec<JournalRow>,
+    /// The last number that was looked at: whoever reads on reads after it.
+    pub last: u64,
+}
+
+/// At most `limit` rows that `keep` wants, so that what is dropped never takes memory. A row of a later release that this
+/// one cannot read leaves a gap in the numbers.
+pub(super) fn page(
+    transaction: &ReadTransaction,
+    span: Span,
+    limit: usize,
+    keep: impl Fn(&JournalEntry) -> bool,
+) -> Result<JournalPage, redb::Error> {
     let table = transaction.open_table(JOURNAL)?;
-    let mut rows = Vec::new();
-    for row in table.iter()?.rev().take(limit) {
-        let (seq, bytes) = row?;
-        if let Ok(entry) = decode(bytes.value()) {
-            rows.push(JournalRow { seq: number(seq.value()), entry });
+    let newest = table.last()?.map_or(0, |(seq, _)| number(seq.value()));
+    let mut page = JournalPage { rows: Vec::new(), last: newest };
+    let mut take = |seq: &[u8], bytes: &[u8]| {
+        let seq = number(seq);
+        page.rows.extend(decode(bytes).ok().filter(&keep).map(|entry| JournalRow { seq, entry }));
+        (page.rows.len() >= limit).then_some(seq)
+    };
+    match span {
+        _ if limit == 0 => {}
+        Span::Newest => {
+            for row in table.iter()?.rev() {
+                let (seq, bytes) = row?;
+                if take(seq.value(), bytes.value()).is_some() {
+                    break;
+                }
+            }
+            page.rows.reverse();
+        }
+        Span::After(after) => {
+            for row in table.range::<&[u8]>(&number_key(after.saturating_add(1))[..]..)? {
+                let (seq, bytes) = row?;
+                if let Some(full) = take(seq.value(), bytes.value()) {
+                    page.last = full;
+                    break;
+                }
+            }
         }
     }
-    rows.reverse();
-    Ok(rows)
+    Ok(page)
 }

@@ -2,6 +2,7 @@
 //!
 //! Owns every byte of the store's file. Must never know the engine, decide anything, or give up bytes that it cannot read.
 
+mod copy;
 mod db;
 mod directory;
 mod encoding;
@@ -14,11 +15,12 @@ mod record;
 mod tables;
 mod watched;
 
+pub use copy::open_copy;
 pub use db::{Db, LostStore, Recalled};
 pub use directory::Directory;
 pub use error::{CommitError, OpenError, ReadError};
 pub use handle::Handle;
-pub use journal::{JOURNAL_ROWS, JournalRow};
+pub use journal::{JOURNAL_ROWS, JournalPage, JournalRow, Span};
 pub use record::{
     ActionRecord, ArtifactRecord, Batch, FrozenRecord, GatewayRecord, MemberRecord, RolloutRecord, SavedTime,
     ServedRecord, SiteRecord, Snapshot, StepRecord, TrippedRecord, WaveRecord,

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use lamplighter::intake::{Manifests, Pace, follow};
-use lamplighter::model::{Intent, Listing};
+use lamplighter::model::{Intent, Listing, Refusal};
 use tempfile::TempDir;
 use tokio::sync::{mpsc, watch};
 use tokio::task::LocalSet;
@@ -128,6 +128,16 @@ fn links_out_of_the_directory_and_special_files_are_refused_without_blocking() {
     assert!(why(&listing, "pipe.yaml").contains("a pipe"));
     assert!(why(&listing, "dir.yaml").contains("a directory"));
     assert!(why(&listing, "loop.yaml").contains("cannot be opened"));
+}
+
+#[test]
+fn what_is_refused_is_shown_without_the_control_characters_of_its_name() {
+    let dir = TempDir::new().unwrap();
+    write(dir.path(), "a\n\u{1b}[2J.yaml", "\"b\\e[2J\": 1");
+    let listing = list(&[dir.path()]);
+    let Refusal { what, why } = &listing.refused[0];
+    assert!(what.starts_with("a\u{fffd}\u{fffd}[2J.yaml"), "{what:?}");
+    assert!(!why.contains(char::is_control), "{why:?}");
 }
 
 #[test]

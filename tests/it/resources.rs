@@ -397,6 +397,7 @@ fn wrong_site_files_are_refused_with_file_and_field() {
         (SITE.replace("manifests: [manifests]", "manifests: []"), "intake.manifests: is empty"),
         (SITE.replace("kind: SiteConfig", "kind: Site"), "kind: should be SiteConfig"),
         (SITE.replace("site: hall-7\n", ""), "site: is missing"),
+        (SITE.replace("state: state", &format!("state: /{}", "x".repeat(94))), "use a path of at most 94"),
         (SITE.to_owned() + "---\n" + SITE, "several documents"),
         (String::new(), "is empty"),
         ("a: [".to_owned(), "not valid YAML"),

@@ -152,6 +152,7 @@ impl Site {
         for (id, entry) in &outlook.board {
             self.board.put(id.clone(), entry.clone());
         }
+        self.board.complete();
         (self.stale, self.next_due) = (false, outlook.next_due);
         Published { answers: waiters.into_iter().zip(verdicts.into_iter().map(Some)).collect(), outlook }
     }

@@ -18,6 +18,7 @@ mod site;
 mod usage;
 mod verdict;
 
+use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -115,9 +116,10 @@ async fn stop_signal() -> anyhow::Result<()> {
 }
 
 fn print(report: &Report, output: Output) -> anyhow::Result<()> {
+    let mut out = io::stdout();
     match output {
-        Output::Text => print!("{}", report.text()),
-        Output::Json => println!("{}", serde_json::to_string_pretty(report)?),
+        Output::Text => write!(out, "{}", report.text())?,
+        Output::Json => writeln!(out, "{}", serde_json::to_string_pretty(report)?)?,
     }
     Ok(())
 }

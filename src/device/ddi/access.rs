@@ -5,7 +5,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::model::{ControllerId, TokenHash};
 
-use super::response::{Response, empty, not_found, refusal};
+use super::response::{Response, empty, not_found, refusal, too_busy};
 use super::route::{Path, Route};
 use super::{Head, LARGEST_BODY, Settings};
 use crate::device::{Board, Entry};
@@ -25,6 +25,9 @@ pub struct Admitted {
 /// The answer, which needs no further look.
 pub fn admit(board: &Board, settings: &Settings, head: &Head<'_>) -> Result<Admitted, Response> {
     let path = locate(settings, head)?;
+    if !board.is_ready() {
+        return Err(too_busy());
+    }
     let (gateway, _) = authenticate(board, &path, head)?;
     let route = resource(&path, head)?;
     Ok(Admitted { gateway: gateway.clone(), most: if route.takes_body() { LARGEST_BODY } else { 0 } })

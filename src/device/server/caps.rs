@@ -20,6 +20,9 @@ pub struct Caps {
     pub waiting: usize,
     /// Bytes read from an artifact at a time. Twice as many cost 0.4 MB, and a fifth less processor time while serving.
     pub chunk: usize,
+    /// Of the socket's send buffer, in bytes, which the kernel would let grow to 4 MiB. A third of it must drain before the
+    /// socket counts as writable again: so a device that takes 1 kB/s is not stalled, and 32 of them hold 4 MiB at most.
+    pub send_buffer: usize,
     /// From a header's first byte to its last.
     pub header: Duration,
     /// For a request's body.
@@ -52,6 +55,7 @@ impl Default for Caps {
             own_bodies: 4,
             waiting: 8,
             chunk: 16 * 1024,
+            send_buffer: 64 * 1024,
             header: Duration::from_secs(10),
             body: Duration::from_secs(15),
             idle: Duration::from_secs(75),

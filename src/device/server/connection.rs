@@ -10,6 +10,7 @@ use hyper::server::conn::http1;
 use hyper::service::Service;
 use hyper::{Request, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
+use rustix::net::sockopt::set_socket_send_buffer_size;
 use tokio::net::TcpStream;
 use tokio::task::spawn_local;
 use tokio::time::timeout;
@@ -38,6 +39,7 @@ pub(super) fn start(context: &Rc<Context>, slots: &Rc<Slots>, stream: TcpStream)
 async fn run(context: Rc<Context>, slot: Rc<Slot>, stream: TcpStream) {
     // Answers are small and complete: waiting for more to send would only delay them.
     _ = stream.set_nodelay(true);
+    _ = set_socket_send_buffer_size(&stream, context.caps.send_buffer);
     let Ok(local) = stream.local_addr() else { return };
     let open = Counted::new(&context);
     let socket = Patient::new(stream, Rc::clone(&slot), &context.caps);

@@ -1,10 +1,14 @@
 //! What the site says about itself to people and scripts, as JSON.
 
+mod artifacts;
 mod gateways;
+mod journal;
 mod status;
 mod why;
 
+pub use artifacts::{KnownArtifact, KnownArtifacts, artifacts};
 pub use gateways::{GatewayLine, GatewayList, MemberLine, gateways};
+pub use journal::{JournalFilter, JournalRowLine, JournalRows, journal};
 pub use status::{
     ArtifactLine, Counters, GatewayCount, RefusalLine, RolloutLine, Status, StepCounts, SummaryLine, WaveLine, status,
 };

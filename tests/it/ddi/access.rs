@@ -115,3 +115,15 @@ fn a_refusal_comes_before_the_body_is_read() {
     assert_eq!(admit(&Request { method: Method::POST, ..attributes("") }), Err(405));
     assert_eq!(admit(&attributes("").header("content-type", "application/cbor")), Err(415));
 }
+
+#[test]
+fn b_0_1_before_the_first_commit_nobody_is_a_stranger() {
+    let mut world = World::new(None);
+    world.board.clear();
+    let Request { method, path, headers, .. } = &feedback(ID, "{}");
+    let head = Head { method, path, headers, local: "127.0.0.1:9" };
+    let status = |world: &World| ddi::admit(&world.board, &world.settings, &head).unwrap_err().status.as_u16();
+    assert_eq!(status(&world), 429, "rhu says it again only after 429");
+    world.board.complete();
+    assert_eq!(status(&world), 401);
+}

@@ -139,6 +139,7 @@ impl World {
         world.board.put(gateway(), Entry { token: Some(token), offer, ..Entry::default() });
         world.board.put("other".parse().unwrap(), Entry { token: Some(TokenHash::new([1; 32])), ..Entry::default() });
         world.board.put("tokenless".parse().unwrap(), Entry::default());
+        world.board.complete();
         world.presence.poll(&gateway(), world.now, None);
         world
     }

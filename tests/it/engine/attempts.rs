@@ -232,9 +232,24 @@ fn the_aliases_of_an_order_are_bounded() {
     for _ in 0..50 {
         site.download("g1");
         site.says("g1", Feedback { excused: true, ..failure() });
-        site.wait(minutes(1));
+        site.wait(site.member("g1").retry_at.unwrap().since(site.now));
     }
     assert!(site.member("g1").action.as_ref().unwrap().aliases.len() <= 16);
+}
+
+#[test]
+fn what_fails_again_and_again_through_our_fault_is_tried_less_and_less_often() {
+    let mut site = Site::rolling(1, |spec| spec.attempts = 1);
+    let mut waits = Vec::new();
+    for _ in 0..9 {
+        site.fetch("g1");
+        site.says("g1", Feedback { excused: true, ..failure() });
+        let wait = site.member("g1").retry_at.unwrap().since(site.now);
+        waits.push(wait.as_secs() / 60);
+        site.wait(wait);
+    }
+    assert_eq!(waits, [1, 2, 4, 8, 16, 32, 60, 60, 60]);
+    assert_eq!(site.member("g1").attempts, 0);
 }
 
 #[test]

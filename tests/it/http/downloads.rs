@@ -11,7 +11,8 @@ use super::{Site, Take, gateway, run};
 const SIZE: usize = 300_001;
 
 async fn fetched(caps: Caps) -> Site {
-    let site = Site::start(SIZE, caps).await;
+    // a whole artifact fits into the sockets, so that nobody need read it for its last byte to be about to leave
+    let site = Site::start(SIZE, Caps { send_buffer: 1 << 20, ..caps }).await;
     site.fetched();
     site
 }
@@ -251,5 +252,25 @@ fn a_gateway_that_asks_over_and_over_leaves_bodies_for_the_others() {
         for device in [&mut first, &mut second, &mut third] {
             assert!(device.hear().await.unwrap().whole, "it waited for its turn");
         }
+    });
+}
+
+#[test]
+fn a_device_that_takes_little_at_a_time_is_slow_and_not_stalled() {
+    run(async {
+        let stall = Duration::from_secs(1);
+        let site = Site::start(20_000_000, Caps { stall, ..Caps::default() }).await;
+        site.fetched();
+        let mut slow = site.connect().await;
+        slow.send(&format!("GET {}", site.artifact_path()), b"").await;
+        // the first bytes let the kernel's buffers grow as far as they will
+        slow.read_to(8_000_000).await;
+        let begin = std::time::Instant::now();
+        for at in 0..150 {
+            slow.read_to(8_000_000 + at * 16_384).await;
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        assert!(begin.elapsed() > 2 * stall);
+        assert!(!facts(&site).iter().any(|event| matches!(event, Event::BodyEnded(..))));
     });
 }

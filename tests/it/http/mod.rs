@@ -237,6 +237,7 @@ fn board(digest: Digest, bytes: &[u8]) -> Board {
     let mut board = Board::default();
     board.put(gateway(), Entry { token: token("s3cret"), ask: Ask::Once, offer: Some(offer), tell_poll_from: None });
     board.put("gw-2".parse().unwrap(), Entry { token: token("other"), ..Entry::default() });
+    board.complete();
     board
 }
 

@@ -157,8 +157,18 @@ impl<'s> Device<'s> {
 
     /// Says how an order goes; the status of the answer.
     pub fn feedback(&self, order: &Order, execution: &str, finished: &str) -> u16 {
+        let details = if finished == "failure" { "the boot loader does not fit" } else { "by hand" };
+        self.say(order, &json!({"execution": execution, "result": {"finished": finished}, "details": [details]}))
+    }
+
+    /// Says that it is at a step of several; the status of the answer.
+    pub fn progress(&self, order: &Order, message: &str, done: u32, of: u32) -> u16 {
+        let result = json!({"finished": "none", "progress": {"cnt": done, "of": of}});
+        self.say(order, &json!({"execution": "proceeding", "result": result, "details": [message]}))
+    }
+
+    fn say(&self, order: &Order, status: &Value) -> u16 {
         let target = format!("{}/deploymentBase/{}/feedback", self.root, order.id);
-        let status = json!({"execution": execution, "result": {"finished": finished}, "details": ["by hand"]});
         self.json("POST", &target, &json!({"id": order.id, "status": status})).status
     }
 

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::device::Device;
 use super::eventually;
-use super::site::{Said, Site, binary, firmware, gateway, rollout};
+use super::site::{Said, Site, binary, firmware, gateway, try_ask};
 use super::wire::ALL;
 
 /// The disk: a little more than a small artifact, its reserve and a young store.
@@ -42,13 +42,22 @@ fn fill(state: &Path) -> PathBuf {
     path
 }
 
+/// Lets the store fail for want of room; the file that takes it.
+fn fail(site: &Site, state: &Path, device: &Device<'_>) -> PathBuf {
+    let filler = fill(state);
+    assert_eq!(device.attributes(&json!({"serial": "1"})), 200, "the store finds room among its own pages");
+    // more than it has room for
+    let many: Vec<_> = (0..400).map(|at| gateway(&format!("fill-{at}"), "")).collect();
+    site.put("many.yaml", many.join("---\n"));
+    eventually("a commit fails", || (device.attributes(&json!({"serial": "2"})) == 429).then_some(()));
+    filler
+}
+
 #[test]
 fn a_full_disk_holds_gateways_up_and_loses_nothing() {
     let firmware = firmware(3, 1 << 20);
     let site = Site::new();
-    site.put("fw.bin", &firmware);
-    site.put("press-fw.yaml", rollout("2.0.0", &firmware, ""));
-    site.put("press-1.yaml", gateway("press-1", ""));
+    site.declare(&["press-1"], &firmware);
     let state = on_a_small_disk(&site);
     let control = Endpoints::control(&state);
     let device = Device::new(&site, "press-1");
@@ -56,13 +65,7 @@ fn a_full_disk_holds_gateways_up_and_loses_nothing() {
     let order = device.fetch();
     assert!(device.download(&order, ALL) == firmware);
 
-    let filler = fill(&state);
-    assert_eq!(device.attributes(&json!({"serial": "1"})), 200, "the store finds room among its own pages");
-
-    // more than it has room for
-    let many: Vec<_> = (0..400).map(|at| gateway(&format!("fill-{at}"), "")).collect();
-    site.put("many.yaml", many.join("---\n"));
-    eventually("a commit fails", || (device.attributes(&json!({"serial": "2"})) == 429).then_some(()));
+    let filler = fail(&site, &state, &device);
     for _ in 0..20 {
         assert_eq!(device.feedback(&order, "closed", "success"), 429);
     }
@@ -76,7 +79,19 @@ fn a_full_disk_holds_gateways_up_and_loses_nothing() {
     eventually("the feedback counts", || (device.feedback(&order, "closed", "success") == 200).then_some(()));
     device.report("2.0.0");
     eventually("Updated", || {
-        let why = site.try_ask(&control, "/v1/why/press-1").unwrap();
+        let why = try_ask(&control, "/v1/why/press-1").unwrap();
         (why["rollouts"][0]["step"] == "Updated").then_some(())
     });
+}
+
+#[test]
+fn a_site_on_a_full_disk_stops_when_it_is_told_to() {
+    let site = Site::new();
+    site.declare(&["press-1"], &firmware(4, 1 << 20));
+    let state = on_a_small_disk(&site);
+    let device = Device::new(&site, "press-1");
+    device.report("1.0.0");
+    fail(&site, &state, &device);
+    assert_eq!(site.stop().code(), Some(0));
+    assert!(site.log().contains("nothing that was answered is lost"));
 }

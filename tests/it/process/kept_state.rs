@@ -12,7 +12,7 @@ use lamplighter::site::Endpoints;
 
 use super::device::Device;
 use super::eventually;
-use super::site::{Said, Site, binary, firmware, gateway, rollout};
+use super::site::{Said, Site, binary, firmware};
 use super::wire::ALL;
 
 /// Every file below a directory and what is in it.
@@ -134,8 +134,7 @@ fn a_garbled_store_is_set_aside_and_nothing_is_offered_until_a_person_says_resum
     let aside = site.state().join("store.redb.set-aside-1");
     assert!(fs::read(&aside).unwrap() == bytes, "every byte is kept");
     assert!(site.log().contains(&aside.display().to_string()), "the log names it");
-    let text = site.cli(&["status"]).good();
-    assert!(text.contains("the store was lost") && text.contains("lamplighter resume"), "{text}");
+    insta::assert_snapshot!("store_lost", site.cli(&["status"]).good());
 
     one.report("1.0.0");
     assert_eq!((one.poll(), two.poll()), (None, None));
@@ -145,7 +144,9 @@ fn a_garbled_store_is_set_aside_and_nothing_is_offered_until_a_person_says_resum
     assert_eq!((one.poll(), two.poll()), (None, None));
 
     let resumed = site.cli(&["resume"]).good();
-    assert!(resumed.starts_with("resumed"), "{resumed}");
+    assert!(resumed.starts_with("resumed: "), "{resumed}");
+    let again = site.cli(&["resume"]).good();
+    assert!(again.starts_with("nothing to resume: "), "{again}");
     assert_eq!(site.ask("/v1/status")["storeLost"], false);
     one.update("2.0.0");
     site.until_step("press-1", "Updated");
@@ -176,8 +177,8 @@ fn a_store_of_a_newer_release_stops_the_start_and_keeps_its_bytes() {
 fn write_newer_format(store: &Path) {
     let database = redb::Database::open(store).unwrap();
     let write = database.begin_write().unwrap();
-    let meta = redb::TableDefinition::<&[u8], u64>::new("meta");
-    write.open_table(meta).unwrap().insert(b"format".as_slice(), 2).unwrap();
+    let meta = redb::TableDefinition::<&[u8], &[u8]>::new("meta");
+    write.open_table(meta).unwrap().insert(b"format".as_slice(), 2_u64.to_be_bytes().as_slice()).unwrap();
     write.commit().unwrap();
 }
 
@@ -185,9 +186,7 @@ fn write_newer_format(store: &Path) {
 fn an_empty_store_file_is_a_lost_store_not_a_new_site() {
     let firmware = firmware(9, 1_000);
     let site = Site::new();
-    site.put("fw.bin", &firmware);
-    site.put("press-fw.yaml", rollout("2.0.0", &firmware, ""));
-    site.put("press-1.yaml", gateway("press-1", ""));
+    site.declare(&["press-1"], &firmware);
     fs::create_dir(site.state()).unwrap();
     fs::write(site.state().join("store.redb"), b"").unwrap();
     site.start();

@@ -1,9 +1,11 @@
 //! The binary as a person and a gateway meet it: a process on a directory, killed, stopped and started again.
 
+mod cache;
 mod commands;
 mod device;
 mod edits;
 mod full_disk;
+mod journal;
 mod kept_state;
 mod killed;
 mod site;

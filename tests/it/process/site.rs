@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::atomic::{AtomicU8, Ordering};
 
+use lamplighter::model::Digest;
 use lamplighter::site::Endpoints;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -30,7 +31,9 @@ pub struct Site {
     address: RefCell<String>,
     child: RefCell<Option<Child>>,
     /// Flags of the next start, before `run`.
-    pub flags: RefCell<Vec<String>>,
+    pub flags: RefCell<Vec<&'static str>>,
+    /// Should the next start log everything that there is?
+    pub log_everything: Cell<bool>,
     starts: Cell<u32>,
 }
 
@@ -42,7 +45,7 @@ pub fn binary() -> Command {
 }
 
 pub fn digest(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    Digest::new(Sha256::digest(bytes).into()).hex()
 }
 
 impl Site {
@@ -55,7 +58,14 @@ impl Site {
             devices: {listen: 127.0.0.1:0, insecure: true, pollInterval: 1s, offlineAfter: 1m}\n";
         fs::write(dir.path().join("site.yaml"), site).unwrap();
         let address = format!("127.77.{}.1:0", NEXT_ADDRESS.fetch_add(1, Ordering::Relaxed));
-        Self { dir, address: address.into(), child: None.into(), flags: RefCell::default(), starts: Cell::new(0) }
+        Self {
+            dir,
+            address: address.into(),
+            child: None.into(),
+            flags: RefCell::default(),
+            log_everything: Cell::default(),
+            starts: Cell::new(0),
+        }
     }
 
     /// A site with one gateway, `press-1`, and a rollout that brings it to firmware 2.0.0, running.
@@ -66,13 +76,26 @@ impl Site {
     /// The same with these gateways.
     pub fn with_gateways(names: &[&str], firmware: &[u8]) -> Self {
         let site = Self::new();
-        site.put("fw.bin", firmware);
-        site.put("press-fw.yaml", rollout("2.0.0", firmware, ""));
-        for name in names {
-            site.put(&format!("{name}.yaml"), gateway(name, ""));
-        }
+        site.declare(names, firmware);
         site.start();
         site
+    }
+
+    /// Writes the manifests of gateways and of the rollout that brings them to firmware 2.0.0.
+    pub fn declare(&self, names: &[&str], firmware: &[u8]) {
+        self.put("fw.bin", firmware);
+        self.put("press-fw.yaml", rollout("2.0.0", firmware, ""));
+        for name in names {
+            self.put(&format!("{name}.yaml"), gateway(name, ""));
+        }
+    }
+
+    /// Changes the site file before a start.
+    pub fn configure(&self, from: &str, to: &str) {
+        let file = self.path("site.yaml");
+        let text = fs::read_to_string(&file).unwrap();
+        assert!(text.contains(from), "{text}");
+        fs::write(file, text.replace(from, to)).unwrap();
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -96,12 +119,15 @@ impl Site {
     pub fn start(&self) {
         let mut command = binary();
         command.args(self.run_args());
+        if self.log_everything.get() {
+            command.env("LAMPLIGHTER_LOG", "trace");
+        }
         self.start_as(command, &self.state());
     }
 
     /// What the binary is started with.
     pub fn run_args(&self) -> Vec<String> {
-        let mut args = self.flags.borrow().clone();
+        let mut args: Vec<String> = self.flags.borrow().iter().map(ToString::to_string).collect();
         let config = self.path("site.yaml").display().to_string();
         args.extend(["run".into(), "--config".into(), config, "--listen".into(), self.address.borrow().clone()]);
         args
@@ -177,13 +203,7 @@ impl Site {
 
     /// Asks the control socket.
     pub fn ask(&self, path: &str) -> Value {
-        self.try_ask(&Endpoints::control(&self.state()), path).unwrap()
-    }
-
-    pub fn try_ask(&self, socket: &Path, path: &str) -> io::Result<Value> {
-        let stream = UnixStream::connect(socket)?;
-        stream.set_read_timeout(PATIENCE)?;
-        Ok(exchange(stream, &Request("GET", path, &[("Host", "localhost")], b""), ALL)?.json())
+        try_ask(&Endpoints::control(&self.state()), path).unwrap()
     }
 
     /// The newest rollout, as `status -o json` has it.
@@ -229,6 +249,13 @@ impl Drop for Site {
             eprintln!("the site's log over {} starts:\n{}", self.starts.get(), self.log());
         }
     }
+}
+
+/// Asks a control socket.
+pub fn try_ask(socket: &Path, path: &str) -> io::Result<Value> {
+    let stream = UnixStream::connect(socket)?;
+    stream.set_read_timeout(PATIENCE)?;
+    Ok(exchange(stream, &Request("GET", path, &[("Host", "localhost")], b""), ALL)?.json())
 }
 
 /// How a command ended and what it said.

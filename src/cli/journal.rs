@@ -1,0 +1,192 @@
+//! `lamplighter journal`: what happened at the site.
+
+use std::io::Write;
+use std::process::ExitCode;
+use std::thread::sleep;
+use std::time::Duration;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+
+use super::Output;
+use super::at_rest::AtRest;
+use super::complain;
+use super::control::SiteArgs;
+use crate::model::What;
+use crate::site::report::{JournalFilter, JournalRowLine, JournalRows};
+
+/// How often `--follow` asks for newer rows.
+const EVERY: Duration = Duration::from_secs(1);
+
+/// Show what happened at the site, the newest rows last
+///
+/// Without a running site the rows are read from a copy of its store.
+#[derive(Debug, clap::Args)]
+pub struct JournalArgs {
+    #[command(flatten)]
+    site: SiteArgs,
+    /// Only rows of this rollout
+    #[arg(long, value_name = "NAME")]
+    rollout: Option<String>,
+    /// Only rows of this gateway, by its name or controller id
+    #[arg(long, value_name = "NAME")]
+    gateway: Option<String>,
+    /// Only rows of this kind
+    #[arg(long, value_name = "KIND", value_parser = kinds(), ignore_case = true)]
+    what: Option<What>,
+    /// The newest so many rows, up to 1000
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    limit: u16,
+    /// All rows that are kept
+    #[arg(long, conflicts_with = "limit")]
+    all: bool,
+    /// Go on with newer rows as they come
+    #[arg(short, long)]
+    follow: bool,
+    /// How to answer: text, or a JSON object per line
+    #[arg(short, long, value_enum, default_value_t)]
+    output: Output,
+}
+
+fn kinds() -> impl TypedValueParser<Value = What> {
+    PossibleValuesParser::new(What::ALL.iter().map(|what| what.name())).try_map(|text| text.parse::<What>())
+}
+
+pub(super) fn run(args: &JournalArgs, out: &mut impl Write) -> anyhow::Result<ExitCode> {
+    let mut filter = JournalFilter {
+        limit: if args.all { JournalFilter::MOST } else { args.limit.into() },
+        after: args.all.then_some(0),
+        rollout: args.rollout.clone(),
+        gateway: args.gateway.clone(),
+        what: args.what,
+    };
+    let mut page = Printed::new(args.output);
+    let at_rest = first(args, &mut filter, &mut page, out)?;
+    if args.all {
+        while page.full {
+            let rows = match &at_rest {
+                Some(site) => site.journal(&filter)?,
+                None => args.site.get(&path(&filter))?,
+            };
+            page.print(&rows, &mut filter, out)?;
+        }
+    }
+    if args.follow {
+        follow(args, filter, page, out)?;
+    } else if page.nothing {
+        complain(&"no such rows; leave a filter out to see more");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints the first page; the site, if it does not run.
+fn first(
+    args: &JournalArgs,
+    filter: &mut JournalFilter,
+    page: &mut Printed,
+    out: &mut impl Write,
+) -> anyhow::Result<Option<AtRest>> {
+    let (rows, at_rest) = match args.site.get_if_it_runs(&path(filter))? {
+        Some(rows) => (rows, None),
+        None => {
+            let site = AtRest::open(&args.site.state()?)?;
+            (site.journal(filter)?, Some(site))
+        }
+    };
+    page.print(&rows, filter, out)?;
+    Ok(at_rest)
+}
+
+/// Ends only by a signal, or when nobody reads any more.
+fn follow(
+    args: &JournalArgs,
+    mut filter: JournalFilter,
+    mut page: Printed,
+    out: &mut impl Write,
+) -> anyhow::Result<()> {
+    filter.limit = JournalFilter::MOST;
+    let mut said = String::new();
+    loop {
+        if !page.full {
+            sleep(EVERY);
+        }
+        let problem = match args.site.get_if_it_runs::<JournalRows>(&path(&filter)) {
+            // the store was lost, and its numbers begin anew
+            Ok(Some(rows)) if filter.after.is_some_and(|after| rows.last < after) => {
+                filter.after = Some(0);
+                "the journal begins anew".to_owned()
+            }
+            Ok(Some(rows)) => {
+                page.print(&rows, &mut filter, out)?;
+                String::new()
+            }
+            Ok(None) => "the site does not run; waiting for it".to_owned(),
+            Err(error) => format!("{error:#}"),
+        };
+        if !problem.is_empty() && problem != said {
+            complain(&problem);
+        }
+        said = problem;
+    }
+}
+
+fn path(filter: &JournalFilter) -> String {
+    format!("/v1/journal?{}", filter.to_query())
+}
+
+/// What was printed so far. Columns only grow, so that rows which come later line up as far as they can.
+struct Printed {
+    output: Output,
+    widths: [usize; 4],
+    nothing: bool,
+    /// The last page was: there may be more.
+    full: bool,
+}
+
+const HEADINGS: [&str; 4] = ["TIME", "WHAT", "ROLLOUT", "GATEWAY"];
+
+impl Printed {
+    fn new(output: Output) -> Self {
+        Self { output, widths: HEADINGS.map(str::len), nothing: true, full: false }
+    }
+
+    fn print(&mut self, page: &JournalRows, filter: &mut JournalFilter, out: &mut impl Write) -> anyhow::Result<()> {
+        self.full = page.rows.len() >= filter.limit;
+        filter.after = Some(page.last);
+        if self.output == Output::Json {
+            for row in &page.rows {
+                writeln!(out, "{}", serde_json::to_string(row)?)?;
+            }
+        } else {
+            for row in &page.rows {
+                for (width, cell) in self.widths.iter_mut().zip(cells(row)) {
+                    *width = cell.chars().count().max(*width);
+                }
+            }
+            if self.nothing && !page.rows.is_empty() {
+                self.line(HEADINGS, "DETAIL", out)?;
+            }
+            for row in &page.rows {
+                // what devices and files say must not steer the terminal
+                let detail = row.detail.replace(char::is_control, " ");
+                self.line(cells(row), &detail, out)?;
+            }
+        }
+        self.nothing &= page.rows.is_empty();
+        Ok(out.flush()?)
+    }
+
+    fn line(&self, cells: [&str; 4], detail: &str, out: &mut impl Write) -> anyhow::Result<()> {
+        let padded: Vec<String> = cells.iter().zip(self.widths).map(|(cell, width)| format!("{cell:width$}")).collect();
+        let line = format!("{}  {detail}", padded.join("  "));
+        Ok(writeln!(out, "{}", line.trim_end())?)
+    }
+}
+
+fn cells(row: &JournalRowLine) -> [&str; 4] {
+    [
+        row.time.as_deref().unwrap_or("no clock"),
+        &row.what,
+        row.rollout.as_deref().unwrap_or("-"),
+        row.gateway.as_deref().unwrap_or("-"),
+    ]
+}

@@ -1,0 +1,55 @@
+//! The digest of a file, with a bar for a person who waits.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::Path;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use sha2::{Digest as _, Sha256};
+
+use crate::model::Digest;
+
+/// What a file is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Hashed {
+    pub digest: Digest,
+    pub size: u64,
+}
+
+/// A bar over so many bytes; it is seen only on a terminal.
+pub(super) fn bar(bytes: u64) -> ProgressBar {
+    let bar = ProgressBar::new(bytes);
+    let shape = "{msg} [{bar:30}] {binary_bytes} of {binary_total_bytes}, {eta} left";
+    if let Ok(style) = ProgressStyle::with_template(shape) {
+        bar.set_style(style.progress_chars("=> "));
+    }
+    bar
+}
+
+/// The length of a plain file. Whoever runs this named it, so links are followed.
+pub(super) fn plain(path: &Path) -> io::Result<u64> {
+    let metadata = fs::metadata(path)?;
+    // opening a pipe would wait for ever
+    if metadata.is_dir() {
+        return Err(io::Error::other("it is a directory; name the files in it"));
+    }
+    if metadata.is_file() { Ok(metadata.len()) } else { Err(io::Error::other("it is no plain file")) }
+}
+
+/// Reads a plain file to its end.
+pub(super) fn hash(path: &Path, bar: &ProgressBar) -> io::Result<Hashed> {
+    plain(path)?;
+    let mut file = File::open(path)?;
+    let (mut sha256, mut size, mut buffer) = (Sha256::new(), 0, vec![0; 128 * 1024]);
+    loop {
+        let read = match file.read(&mut buffer) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            read => read?,
+        };
+        let Some(chunk) = buffer.get(..read).filter(|chunk| !chunk.is_empty()) else { break };
+        sha256.update(chunk);
+        size += chunk.len() as u64;
+        bar.inc(chunk.len() as u64);
+    }
+    Ok(Hashed { digest: Digest::new(sha256.finalize().into()), size })
+}
