@@ -68,6 +68,11 @@ fn rollouts(rollouts: &[RolloutLine]) -> String {
         ["ROLLOUT", "ARTIFACT", "PHASE", "WAVE", "UPDATED", "UPDATING", "PENDING", "FAILED", "SKIPPED", "OFFLINE"];
     let rows: Vec<_> = rollouts.iter().map(row).collect();
     let mut text = table(&headings, &rows);
+    for (rollout, bytes) in rollouts.iter().filter_map(|rollout| Some((rollout, rollout.artifact.bytes?))) {
+        let (came, size) = (indicatif::BinaryBytes(bytes), indicatif::BinaryBytes(rollout.artifact.size));
+        let share = u128::from(bytes) * 100 / u128::from(rollout.artifact.size.max(1));
+        let _ = writeln!(text, "{}: fetching the artifact: {came} of {size} ({share} %)", rollout.name);
+    }
     for rollout in rollouts.iter().filter(|rollout| !rollout.message.is_empty()) {
         let _ = writeln!(text, "{}: {}", rollout.name, rollout.message);
     }

@@ -15,12 +15,13 @@ mod presence;
 mod reason;
 mod rollout;
 mod selector;
+mod source;
 mod time;
 mod version;
 
 pub use action_id::ActionId;
 pub use amount::{Amount, Percent};
-pub use artifact::{ArtifactKey, ArtifactSpec, Source, Sums};
+pub use artifact::{ArtifactKey, ArtifactSpec, Sums};
 pub use controller_id::ControllerId;
 pub use digest::Digest;
 pub use duration::{format_duration, parse_duration};
@@ -34,6 +35,7 @@ pub use presence::Presence;
 pub use reason::{FailedReason, SkippedReason, WaitingReason};
 pub use rollout::{Bounds, ConfirmBy, Deadlines, Identity, RolloutId, RolloutSpec, Strategy, WaveSpec};
 pub use selector::{Labels, Selector};
+pub use source::{HttpUrl, OciReference, OciVersion, Origin, Source};
 pub use time::{Now, SiteTime};
 pub use version::Version;
 

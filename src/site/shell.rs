@@ -179,7 +179,10 @@ impl Shell {
     async fn answer(&self, query: Query) -> Option<Vec<u8>> {
         let (state, now) = (self.core.state(), self.clock.now().site);
         let json = match query {
-            Query::Status => serde_json::to_vec(&report::status(&self.config.site, state, now, self.counters())),
+            Query::Status => {
+                let fetching = |digest: &crate::model::Digest| self.keeper.fetching(digest);
+                serde_json::to_vec(&report::status(&self.config.site, state, now, fetching, self.counters()))
+            }
             Query::Gateways => serde_json::to_vec(&report::gateways(state)),
             Query::Why(who) => {
                 let rows = self.store.journal(ROWS_FOR_WHY).await.unwrap_or_default();
