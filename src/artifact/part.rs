@@ -184,7 +184,8 @@ impl Part {
     pub fn discard(&mut self) -> Result<(), ArtifactError> {
         self.restart()?;
         let _ = std::fs::remove_file(record_path(&self.path));
-        std::fs::remove_file(&self.path).map_err(ArtifactError::io("cannot remove", &self.path))
+        let _ = std::fs::remove_file(&self.path);
+        Ok(())
     }
 
     /// What is there survives a power cut; and the disk still has room for the rest.
@@ -227,6 +228,17 @@ impl Part {
             .and_then(|()| self.file.seek(SeekFrom::Start(self.length)))
             .map_err(ArtifactError::io("cannot shorten", &self.path))?;
         Ok(())
+    }
+}
+
+/// A part without bytes is of no use to the next try.
+impl Drop for Part {
+    fn drop(&mut self) {
+        if self.length == 0 {
+            // what cannot be removed now is removed at the next start
+            let _ = std::fs::remove_file(&self.path);
+            let _ = std::fs::remove_file(record_path(&self.path));
+        }
     }
 }
 

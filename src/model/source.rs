@@ -323,7 +323,6 @@ mod tests {
         }
         for (bad, word) in [
             ("https://", "address"),
-            ("https:///b", "host"),
             ("ftp://a/b", "https:"),
             ("https://user:pass@a/b", "uplink.credentials"),
             ("https://a/b#c", "%23"),
@@ -333,10 +332,6 @@ mod tests {
             ("https://a:99999/", "address"),
         ] {
             let error = url(bad).map(|url| url.to_string());
-            // `https:///b` is read as the host b by the parser, as browsers do
-            if bad == "https:///b" {
-                continue;
-            }
             assert!(error.clone().is_err_and(|error| error.0.contains(word)), "{bad:?}: {error:?}");
         }
         assert!(!url("https://u:secret@a/b").unwrap_err().0.contains("secret"));
