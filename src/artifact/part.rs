@@ -96,9 +96,9 @@ impl Part {
             mixed: kept > 0,
         };
         if kept == 0 {
-            part.restart()?
+            part.restart()?;
         } else {
-            part.hash_kept(kept)?
+            part.hash_kept(kept)?;
         }
         match cache.preflight(spec.size - part.length) {
             Ok(()) => Ok(part),

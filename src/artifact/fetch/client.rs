@@ -16,7 +16,7 @@ const CA_BYTES: u64 = 4 << 20;
 /// Makes the client. Reads files: blocks.
 ///
 /// Proxies come from the environment (`HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY`). Redirects are ours to follow.
-pub(super) fn client(ca_files: &[PathBuf], resolver: Resolver) -> Result<Client, RemoteError> {
+pub(super) fn client(ca_files: &[PathBuf], resolver: &Resolver) -> Result<Client, RemoteError> {
     // Without a provider the client panics. The process installs it first thing; whoever uses the library may not.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let own = ca_files.iter().map(|file| authorities(file)).collect::<Result<Vec<_>, _>>()?.concat();

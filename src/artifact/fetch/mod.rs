@@ -178,7 +178,7 @@ impl Fetcher {
             }
         };
         let ca_files = self.ca_files.clone();
-        let made = tokio::task::spawn_blocking(move || client::client(&ca_files, resolver)).await;
+        let made = tokio::task::spawn_blocking(move || client::client(&ca_files, &resolver)).await;
         let client = made.unwrap_or_else(|stopped| Err(RemoteError::Client(stopped.to_string())))?;
         let image = match source {
             Source::Oci { image } => Some(image),

@@ -14,8 +14,8 @@ const SIZE: usize = 1 << 20;
 async fn a_file_comes_once_with_all_hashes_and_nothing_else_stays() {
     local(async || {
         let (world, bytes) = (World::new(), firmware(SIZE));
-        let served = bytes.clone();
-        let server = Server::start(move |_, request| serve(request, &served, "\"a\"")).await;
+        let file = bytes.clone();
+        let server = Server::start(move |_, request| serve(request, &file, "\"a\"")).await;
         let spec = spec(&bytes, &[server.url("/os.swu")]);
         assert_eq!(spec.file_name(), "os.swu");
         world.fetch(&spec).await.unwrap();
@@ -31,9 +31,9 @@ async fn a_file_comes_once_with_all_hashes_and_nothing_else_stays() {
 async fn a_cut_is_resumed_in_the_same_run_with_the_etag_and_costs_nothing_twice() {
     local(async || {
         let (world, bytes) = (World::new(), firmware(SIZE));
-        let served = bytes.clone();
+        let file = bytes.clone();
         let server = Server::start(move |n, request| {
-            let answer = serve(request, &served, "\"a\"");
+            let answer = serve(request, &file, "\"a\"");
             if n == 0 { answer.cut(SIZE / 2) } else { answer }
         })
         .await;
@@ -49,9 +49,9 @@ async fn a_cut_is_resumed_in_the_same_run_with_the_etag_and_costs_nothing_twice(
 async fn a_restart_goes_on_where_the_process_before_stopped() {
     local(async || {
         let (world, bytes) = (World::new(), firmware(SIZE));
-        let served = bytes.clone();
+        let file = bytes.clone();
         let server = Server::start(move |n, request| {
-            let answer = serve(request, &served, "\"a\"");
+            let answer = serve(request, &file, "\"a\"");
             if n == 0 { answer.cut(SIZE / 2).hang() } else { answer }
         })
         .await;
@@ -77,8 +77,8 @@ async fn a_restart_goes_on_where_the_process_before_stopped() {
 async fn after_a_power_cut_only_what_was_made_safe_counts() {
     local(async || {
         let (world, bytes) = (World::new(), firmware(SIZE));
-        let served = bytes.clone();
-        let server = Server::start(move |_, request| serve(request, &served, "\"a\"")).await;
+        let file = bytes.clone();
+        let server = Server::start(move |_, request| serve(request, &file, "\"a\"")).await;
         let spec = spec(&bytes, &[server.url("/os")]);
         std::fs::create_dir_all(world.file(&spec, "").parent().unwrap()).unwrap();
         let mut part = bytes.clone();
@@ -108,8 +108,8 @@ async fn garbage_in_a_part_or_its_record_costs_a_fetch_and_never_a_wrong_byte() 
         for (part, record) in
             [&wrong[..], &wrong[..1000], &longer, b""].into_iter().flat_map(|p| records.map(|r| (p, r)))
         {
-            let (world, served) = (World::new(), bytes.clone());
-            let server = Server::start(move |_, request| serve(request, &served, "\"a\"")).await;
+            let (world, file) = (World::new(), bytes.clone());
+            let server = Server::start(move |_, request| serve(request, &file, "\"a\"")).await;
             let spec = spec(&bytes, &[server.url("/os")]);
             std::fs::create_dir_all(world.file(&spec, "").parent().unwrap()).unwrap();
             std::fs::write(world.file(&spec, ".part"), part).unwrap();
@@ -139,10 +139,10 @@ async fn a_whole_part_needs_no_server() {
 async fn a_body_without_a_length_that_breaks_off_is_no_whole_file() {
     local(async || {
         let (world, bytes) = (World::new(), firmware(SIZE));
-        let served = bytes.clone();
+        let file = bytes.clone();
         let server = Server::start(move |n, request| match n {
-            0 => Answer::bare("200 OK", &[("ETag", "\"a\"")], &served).cut(SIZE / 2),
-            _ => serve(request, &served, "\"a\""),
+            0 => Answer::bare("200 OK", &[("ETag", "\"a\"")], &file).cut(SIZE / 2),
+            _ => serve(request, &file, "\"a\""),
         })
         .await;
         world.fetch(&spec(&bytes, &[server.url("/os")])).await.unwrap();
@@ -155,9 +155,9 @@ async fn a_body_without_a_length_that_breaks_off_is_no_whole_file() {
 async fn the_whole_file_in_answer_to_a_range_is_never_appended() {
     local(async || {
         let (world, bytes) = (World::new(), firmware(SIZE));
-        let served = bytes.clone();
+        let file = bytes.clone();
         let server = Server::start(move |n, _| {
-            let answer = Answer::new("200 OK", &[], &served);
+            let answer = Answer::new("200 OK", &[], &file);
             if n == 0 { answer.cut(SIZE / 2) } else { answer }
         })
         .await;
@@ -180,15 +180,13 @@ async fn a_rest_with_another_start_total_or_etag_starts_over() {
         .map(|(span, total, etag)| (format!("bytes {span}/{total}"), etag.to_owned()));
         for (range, etag) in ranges {
             let (world, bytes) = (World::new(), firmware(SIZE));
-            let served = bytes.clone();
+            let file = bytes.clone();
             let server = Server::start(move |n, request| match n {
-                0 => serve(request, &served, "\"a\"").cut(SIZE / 2),
-                1 => Answer::new(
-                    "206 Partial Content",
-                    &[("Content-Range", &range), ("ETag", &etag)],
-                    &served[SIZE / 2..],
-                ),
-                _ => serve(request, &served, "\"b\""),
+                0 => serve(request, &file, "\"a\"").cut(SIZE / 2),
+                1 => {
+                    Answer::new("206 Partial Content", &[("Content-Range", &range), ("ETag", &etag)], &file[SIZE / 2..])
+                }
+                _ => serve(request, &file, "\"b\""),
             })
             .await;
             world.fetch(&spec(&bytes, &[server.url("/os")])).await.unwrap();
@@ -202,10 +200,10 @@ async fn a_rest_with_another_start_total_or_etag_starts_over() {
 async fn a_file_that_changes_in_the_middle_is_fetched_whole() {
     local(async || {
         let (world, bytes, old) = (World::new(), firmware(SIZE), firmware(SIZE + 1));
-        let served = bytes.clone();
+        let file = bytes.clone();
         let server = Server::start(move |n, request| match n {
             0 => serve(request, &old[..SIZE], "\"old\"").cut(SIZE / 2),
-            _ => serve(request, &served, "\"new\""),
+            _ => serve(request, &file, "\"new\""),
         })
         .await;
         world.fetch(&spec(&bytes, &[server.url("/os")])).await.unwrap();
@@ -219,10 +217,10 @@ async fn a_file_that_changes_in_the_middle_is_fetched_whole() {
 async fn parts_that_do_not_fit_together_are_fetched_again_whole() {
     local(async || {
         let (world, bytes, old) = (World::new(), firmware(SIZE), firmware(SIZE + 1));
-        let served = bytes.clone();
+        let file = bytes.clone();
         let server = Server::start(move |n, request| match n {
             0 => serve(request, &old[..SIZE], "W/\"x\"").cut(SIZE / 2),
-            _ => serve(request, &served, "W/\"x\""),
+            _ => serve(request, &file, "W/\"x\""),
         })
         .await;
         world.fetch(&spec(&bytes, &[server.url("/os")])).await.unwrap();
@@ -349,11 +347,11 @@ async fn silence_and_a_trickle_end_an_answer_and_a_slow_steady_one_does_not() {
 async fn redirects_are_followed_but_not_in_circles_nor_anywhere() {
     local(async || {
         let (world, bytes) = (World::new(), firmware(1000));
-        let served = bytes.clone();
+        let file = bytes.clone();
         let server = Server::start(move |_, request| match request.path.as_str() {
             "/a" => Answer::new("302 Found", &[("Location", "b#fragment")], b""),
             "/b" => Answer::new("307 Temporary Redirect", &[("Location", "/os")], b""),
-            "/os" => serve(request, &served, "\"a\""),
+            "/os" => serve(request, &file, "\"a\""),
             "/file" => Answer::new("302 Found", &[("Location", "file:///etc/passwd")], b""),
             "/none" => Answer::new("302 Found", &[], b""),
             _ => Answer::new("301 Moved Permanently", &[("Location", "/circle")], b""),
@@ -371,8 +369,8 @@ async fn redirects_are_followed_but_not_in_circles_nor_anywhere() {
 async fn each_host_hears_its_own_password_only() {
     local(async || {
         let (mut world, bytes) = (World::new(), firmware(1000));
-        let served = bytes.clone();
-        let far = Server::start(move |_, request| serve(request, &served, "\"a\"")).await;
+        let file = bytes.clone();
+        let far = Server::start(move |_, request| serve(request, &file, "\"a\"")).await;
         let to = far.url("/os");
         let near = Server::start(move |_, _| Answer::new("302 Found", &[("Location", &to)], b"")).await;
         world.credentials(&format!("http://{}", near.address), "me:secret");
@@ -404,8 +402,8 @@ async fn the_uplink_is_paced_and_progress_is_seen() {
     local(async || {
         let (mut world, bytes) = (World::new(), firmware(600_000));
         world.uplink.bytes_per_second = std::num::NonZeroU64::new(300_000);
-        let served = bytes.clone();
-        let server = Server::start(move |_, request| serve(request, &served, "\"a\"")).await;
+        let file = bytes.clone();
+        let server = Server::start(move |_, request| serve(request, &file, "\"a\"")).await;
         let spec = spec(&bytes, &[server.url("/os")]);
         let start = std::time::Instant::now();
         let mut running = world.start(&spec);
@@ -429,9 +427,9 @@ async fn the_uplink_is_paced_and_progress_is_seen() {
 async fn what_nobody_wants_any_more_is_no_longer_fetched_and_goes_on_when_it_is_wanted_again() {
     local(async || {
         let (world, bytes) = (World::new(), firmware(SIZE));
-        let served = bytes.clone();
+        let file = bytes.clone();
         let pause = Duration::from_millis(20);
-        let server = Server::start(move |_, request| serve(request, &served, "\"a\"").slow(20_000, pause)).await;
+        let server = Server::start(move |_, request| serve(request, &file, "\"a\"").slow(20_000, pause)).await;
         let spec = spec(&bytes, &[server.url("/os")]);
         let mut running = world.start(&spec);
         while running.keeper.fetching(&spec.key.digest).is_none_or(|bytes| bytes < 200_000) {
@@ -452,8 +450,8 @@ async fn what_nobody_wants_any_more_is_no_longer_fetched_and_goes_on_when_it_is_
 async fn a_fetch_of_hours_holds_up_no_other_artifact() {
     local(async || {
         let (world, bytes) = (World::new(), firmware(SIZE));
-        let served = bytes.clone();
-        let server = Server::start(move |_, request| serve(request, &served, "\"a\"").cut(1000).hang()).await;
+        let file = bytes.clone();
+        let server = Server::start(move |_, request| serve(request, &file, "\"a\"").cut(1000).hang()).await;
         let slow = spec(&bytes, &[server.url("/os")]);
         let mut running = world.start(&slow);
         while running.keeper.fetching(&slow.key.digest).is_none() {
@@ -476,14 +474,14 @@ async fn stops_and_cuts_at_random_never_bring_a_wrong_byte() {
         let size = 4 << 20;
         let bytes = firmware(size);
         for seed in 0..4 {
-            let (world, served) = (World::eager(), bytes.clone());
+            let (world, file) = (World::eager(), bytes.clone());
             let dice = Rc::new(Cell::new(fastrand::Rng::with_seed(seed)));
             let throw = dice.clone();
             let server = Server::start(move |_, request| {
                 let mut dice = throw.take();
                 let cut = dice.usize(1..2 << 20);
                 throw.set(dice);
-                serve(request, &served, "\"a\"").cut(cut)
+                serve(request, &file, "\"a\"").cut(cut)
             })
             .await;
             let spec = spec(&bytes, &[server.url("/os")]);
