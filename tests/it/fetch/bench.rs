@@ -10,7 +10,7 @@ use lamplighter::model::{ArtifactKey, ArtifactSpec, Source};
 
 fn cpu() -> Duration {
     let usage = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
-    Duration::new(usage.tv_sec.unsigned_abs(), usage.tv_nsec.unsigned_abs() as u32)
+    Duration::from_secs(usage.tv_sec.unsigned_abs()) + Duration::from_nanos(usage.tv_nsec.unsigned_abs())
 }
 
 fn kib(name: &str) -> u64 {
@@ -44,7 +44,7 @@ fn three_hashes_in_one_pass_against_three_programs() {
     cache.copy_in(&spec, world.state.path(), "os.swu").unwrap();
     let before = cpu();
     cache.verify(&spec.key.digest, spec.size).unwrap();
-    let ours = cpu() - before;
+    let ours = cpu().saturating_sub(before);
     let path = file.display();
     let theirs = cpu_of_children(&format!("sha256sum {path}; sha1sum {path}; md5sum {path}"));
     let ratio = ours.as_secs_f64() / theirs.as_secs_f64();
@@ -87,7 +87,7 @@ async fn memory_is_flat_while_two_gigabytes_come() {
                 }
             }
         };
-        println!("{fact:?}\nbefore: RSS {rss} KiB, RssAnon {anon} KiB; first tenth {at_half}, most {most_anon} KiB, peak {} KiB; CPU {:?}", kib("VmHWM"), cpu() - cpu_before);
+        println!("{fact:?}\nbefore: RSS {rss} KiB, RssAnon {anon} KiB; first tenth {at_half}, most {most_anon} KiB, peak {} KiB; CPU {:?}", kib("VmHWM"), cpu().saturating_sub(cpu_before));
         assert!(most_anon < at_half + 2048, "memory grows with the artifact");
     })
     .await;

@@ -51,8 +51,10 @@ impl Answer {
 
     /// Without any header that says how long it is.
     pub fn bare(status: &str, headers: &[(&str, &str)], body: &[u8]) -> Self {
-        let lines: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
-        let head = format!("HTTP/1.1 {status}\r\nConnection: close\r\n{lines}");
+        let mut head = format!("HTTP/1.1 {status}\r\nConnection: close\r\n");
+        for (name, value) in headers {
+            head += &format!("{name}: {value}\r\n");
+        }
         Self { head, body: body.to_vec(), cut: None, slow: None, hang: false, repeat: 1 }
     }
 
