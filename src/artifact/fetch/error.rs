@@ -140,10 +140,12 @@ impl From<reqwest::Error> for RemoteError {
     }
 }
 
-/// The TLS library's own error; inside an `io::Error` it is no `source`.
+/// The TLS library's own error; inside an `io::Error`, or several, it is no `source`.
 fn tls<'e>(error: &'e (dyn std::error::Error + 'static)) -> Option<&'e rustls::Error> {
-    let inside = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
-    error.downcast_ref::<rustls::Error>().or_else(|| inside.and_then(|inside| inside.downcast_ref()))
+    match error.downcast_ref::<std::io::Error>() {
+        Some(io) => tls(io.get_ref()?),
+        None => error.downcast_ref(),
+    }
 }
 
 fn hint(status: StatusCode) -> &'static str {
