@@ -18,7 +18,7 @@ use serde::Deserialize;
 
 use crate::model::{self, format_duration, parse_duration};
 use crate::resources::{
-    API_VERSION, Document, FieldError, IntOrBytes, Limits, Schema, parse_bytes, problems, read_documents,
+    API_VERSION, Document, FieldError, IntOrBytes, Limits, Schema, documents, parse_bytes, problems,
 };
 
 pub use uplink::{TypedUplink, Uplink};
@@ -183,9 +183,9 @@ pub fn checked(typed: TypedSiteConfig, file: &Path) -> Result<SiteConfig, Config
 pub fn read(file: &Path) -> Result<TypedSiteConfig, ConfigError> {
     let unreadable = |why: String| ConfigError::Unreadable { file: file.into(), why };
     let bytes = read_bounded(file).map_err(unreadable)?;
-    let mut documents = read_documents(&bytes);
-    let document = match (documents.pop(), documents.is_empty()) {
-        (Some(document), true) => document.map_err(|error| unreadable(error.to_string()))?,
+    let mut documents = documents(&bytes);
+    let document = match (documents.next(), documents.len()) {
+        (Some(document), 0) => document.map_err(|error| unreadable(error.to_string()))?,
         (None, _) => {
             return Err(unreadable("is empty; write apiVersion, kind, site, state, intake and devices".into()));
         }

@@ -83,6 +83,8 @@ impl Cache {
     pub fn copy_in(&self, spec: &ArtifactSpec, dir: &Path, name: &str) -> Result<Sums, ArtifactError> {
         let file = dir.join(name);
         let mut from = open_inside(dir, name).map_err(|why| ArtifactError::Source { file: file.clone(), why })?;
+        // somebody may have cleared the state directory while we run
+        std::fs::create_dir_all(&self.dir).map_err(ArtifactError::io("cannot make", &self.dir))?;
         self.preflight(spec.size)?;
         let copy = self.dir.join(format!("{}.copy", spec.key.digest.hex()));
         let result = self.copy((&file, &mut from), &copy, spec);

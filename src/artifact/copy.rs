@@ -72,20 +72,26 @@ fn read(from: &mut File, buffer: &mut [u8]) -> std::io::Result<usize> {
 }
 
 /// What shows that somebody wrote into a file.
-#[derive(PartialEq, Eq)]
-struct Stamp {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Stamp {
     length: u64,
     modified: (i64, i64),
     changed: (i64, i64),
 }
 
+impl Stamp {
+    pub(super) fn of(file: &File) -> std::io::Result<Self> {
+        let metadata = file.metadata()?;
+        Ok(Self {
+            length: metadata.len(),
+            modified: (metadata.mtime(), metadata.mtime_nsec()),
+            changed: (metadata.ctime(), metadata.ctime_nsec()),
+        })
+    }
+}
+
 fn stamp(path: &Path, file: &File) -> Result<Stamp, ArtifactError> {
-    let metadata = file.metadata().map_err(ArtifactError::io("cannot read", path))?;
-    Ok(Stamp {
-        length: metadata.len(),
-        modified: (metadata.mtime(), metadata.mtime_nsec()),
-        changed: (metadata.ctime(), metadata.ctime_nsec()),
-    })
+    Stamp::of(file).map_err(ArtifactError::io("cannot read", path))
 }
 
 /// The three hashes that an artifact needs, one update for all.

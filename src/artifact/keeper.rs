@@ -14,6 +14,7 @@ use tokio::sync::{Notify, Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 
+use super::copy::Stamp;
 use super::fetch::Fetcher;
 use super::{ArtifactError, Cache, Uplink};
 use crate::model::{ArtifactFact, ArtifactSpec, Digest, Event, Source, Sums};
@@ -60,6 +61,8 @@ struct State {
 #[derive(Debug)]
 struct Ready {
     sums: Sums,
+    /// Of the cached file when it was verified.
+    stamp: Stamp,
     said: bool,
 }
 
@@ -78,7 +81,7 @@ struct Failure {
 /// What became of a job.
 struct Done {
     spec: ArtifactSpec,
-    result: Result<Sums, ArtifactError>,
+    result: Result<(Sums, Stamp), ArtifactError>,
 }
 
 impl Keeper {
@@ -105,12 +108,20 @@ impl Keeper {
         self.state.borrow().ready.contains_key(digest)
     }
 
-    /// Opens a verified artifact for serving. One that cannot be opened is fetched again.
+    /// Opens a verified artifact for serving. One that cannot be opened, or was written to since it was verified, is
+    /// verified and if need be fetched again.
     pub fn open(&self, digest: &Digest) -> io::Result<File> {
-        if !self.ready(digest) {
+        let Some(stamp) = self.state.borrow().ready.get(digest).map(|ready| ready.stamp) else {
             return Err(io::Error::new(io::ErrorKind::NotFound, "the artifact is not verified yet"));
-        }
-        self.cache.open_file(digest).inspect_err(|_| self.invalidate(digest))
+        };
+        let opened = self.cache.open_file(digest).and_then(|file| match Stamp::of(&file)? {
+            now if now == stamp => Ok(file),
+            _ => Err(io::Error::other("the artifact was written to since it was verified")),
+        });
+        opened.inspect_err(|error| {
+            tracing::warn!(%digest, %error, "a cached artifact cannot be served: it is verified again");
+            self.invalidate(digest);
+        })
     }
 
     /// The cached file turned out to be gone or damaged: it is verified, and fetched again if need be.
@@ -194,8 +205,20 @@ impl Keeper {
     }
 
     async fn job(self: Rc<Self>, spec: ArtifactSpec) -> Done {
-        let result = self.have(&spec).await;
+        let result = match self.have(&spec).await {
+            Ok(sums) => self.stamped(spec.key.digest, sums).await,
+            Err(error) => Err(error),
+        };
         Done { spec, result }
+    }
+
+    /// With what shows later that somebody wrote into the file.
+    async fn stamped(&self, digest: Digest, sums: Sums) -> Result<(Sums, Stamp), ArtifactError> {
+        self.on_disk(move |cache| {
+            let stamp = cache.open_file(&digest).and_then(|file| Stamp::of(&file));
+            Ok((sums, stamp.map_err(ArtifactError::io("cannot open", cache.path(&digest)))?))
+        })
+        .await
     }
 
     /// What is cached is verified; what is not, or is damaged, comes from the first source that has it.
@@ -235,10 +258,10 @@ impl Keeper {
         self.fetcher.fetch(&self.cache, spec, source, &moved).await
     }
 
-    async fn on_disk(
+    async fn on_disk<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Cache) -> Result<Sums, ArtifactError> + Send + 'static,
-    ) -> Result<Sums, ArtifactError> {
+        work: impl FnOnce(&Cache) -> Result<T, ArtifactError> + Send + 'static,
+    ) -> Result<T, ArtifactError> {
         let _turn = self.disk.acquire().await.map_err(|_| ArtifactError::Stopped)?;
         let cache = self.cache.clone();
         tokio::task::spawn_blocking(move || work(&cache)).await.unwrap_or(Err(ArtifactError::Stopped))
@@ -249,10 +272,10 @@ impl Keeper {
         let digest = done.spec.key.digest;
         let bytes = self.state.borrow_mut().busy.remove(&digest).flatten().unwrap_or(0);
         match done.result {
-            Ok(sums) => {
+            Ok((sums, stamp)) => {
                 let mut state = self.state.borrow_mut();
                 state.failed.remove(&digest);
-                state.ready.insert(digest, Ready { sums, said: false });
+                state.ready.insert(digest, Ready { sums, stamp, said: false });
             }
             Err(ArtifactError::Stopped) => {}
             Err(error) => {

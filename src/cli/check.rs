@@ -11,7 +11,7 @@ use super::Output;
 use crate::config;
 use crate::intake::{Found, Manifests, found_in, read_file, refuse_duplicates};
 use crate::model::Intent;
-use crate::resources::{Kinds, Setting, read_documents};
+use crate::resources::{Kinds, Setting, documents};
 
 /// Check manifests and site files. Exits with 0 if all are good, 1 if something is refused, 2 if a file cannot be read.
 #[derive(Debug, clap::Args)]
@@ -91,11 +91,9 @@ impl Checked {
 
     fn take_file(&mut self, path: &Path, bytes: &[u8]) {
         let label = path.display().to_string();
-        let documents = read_documents(bytes);
-        let is_site = |document: &crate::resources::Document| document.kind() == Some("SiteConfig");
-        if documents.is_empty() {
+        if documents(bytes).len() == 0 {
             self.say(label, Err("holds no object".into()));
-        } else if documents.iter().any(|document| document.as_ref().is_ok_and(is_site)) {
+        } else if documents(bytes).flatten().any(|document| document.kind() == Some("SiteConfig")) {
             let result = config::load(path).map_err(|error| error.to_string().replacen(&format!("{label}: "), "", 1));
             let what = result.as_ref().map_or(label.clone(), |site| format!("{label}: SiteConfig/{}", site.site));
             self.say(what, result.map(|_| ()));
@@ -130,8 +128,7 @@ fn bytes(path: &Path) -> Result<Vec<u8>, String> {
 
 fn print(lines: &[Line], output: Output, out: &mut impl Write) -> anyhow::Result<()> {
     if output == Output::Json {
-        serde_json::to_writer_pretty(&mut *out, &serde_json::json!({ "objects": lines }))?;
-        writeln!(out)?;
+        writeln!(out, "{}", serde_json::to_string_pretty(&serde_json::json!({ "objects": lines }))?)?;
         return Ok(());
     }
     for line in lines {

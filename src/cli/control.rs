@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
 use bytes::Bytes;
@@ -10,9 +11,13 @@ use hyper::{Method, Request, header};
 use hyper_util::rt::TokioIo;
 use serde::de::DeserializeOwned;
 use tokio::net::UnixStream;
+use tokio::time::timeout;
 
 use crate::config;
 use crate::site::Endpoints;
+
+/// Far longer than a site takes to answer; one that is stopped or cannot start would keep a person waiting for ever.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Which site a command is about.
 #[derive(Debug, Clone, clap::Args)]
@@ -48,7 +53,10 @@ impl SiteArgs {
     fn call(&self, method: Method, path: &str) -> anyhow::Result<Bytes> {
         let socket = self.socket()?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        runtime.block_on(call(&socket, method, path))
+        runtime.block_on(async {
+            let answer = timeout(PATIENCE, call(&socket, method, path)).await;
+            answer.unwrap_or_else(|_| bail!("the site at {} does not answer; look at its log", socket.display()))
+        })
     }
 }
 

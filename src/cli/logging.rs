@@ -2,7 +2,9 @@
 
 use std::io::{self, IsTerminal};
 
-use tracing_subscriber::EnvFilter;
+use tracing::level_filters::LevelFilter;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::prelude::*;
 
 /// How the log is written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -14,13 +16,17 @@ pub enum Format {
     Json,
 }
 
-/// Starts the log. `LAMPLIGHTER_LOG` filters it; without it everything from `info` on is written.
+/// Starts the log. `LAMPLIGHTER_LOG` filters it, by level or as `info,lamplighter::device=debug`; without it everything from
+/// `info` on is written.
 pub(super) fn start(format: Format) {
-    let filter = EnvFilter::try_from_env("LAMPLIGHTER_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
+    let filter = std::env::var("LAMPLIGHTER_LOG").ok().and_then(|filter| filter.parse::<Targets>().ok());
+    let filter = filter.unwrap_or_else(|| Targets::new().with_default(LevelFilter::INFO));
     let colours = io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).with_ansi(colours);
+    // a log that cannot be written, its reader gone or its disk full, must not end a site: saying so on stderr would panic
+    let log = tracing_subscriber::fmt().with_max_level(LevelFilter::TRACE).log_internal_errors(false);
+    let log = log.with_writer(io::stderr).with_ansi(colours);
     match format {
-        Format::Text => log.with_target(false).init(),
-        Format::Json => log.json().flatten_event(true).init(),
+        Format::Text => log.with_target(false).finish().with(filter).init(),
+        Format::Json => log.json().flatten_event(true).finish().with(filter).init(),
     }
 }

@@ -7,6 +7,7 @@ pub mod check;
 mod control;
 pub mod crds;
 mod logging;
+mod prose;
 mod resume;
 mod run;
 pub mod simulate;
@@ -14,10 +15,12 @@ mod status;
 mod table;
 mod why;
 
-use std::io;
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+
+use crate::config::ConfigError;
 
 /// Where a site file lies if nobody says.
 const SITE_FILE: &str = "/etc/lamplighter/site.yaml";
@@ -76,13 +79,21 @@ pub fn main() -> ExitCode {
             // whoever reads has seen enough
             return ExitCode::SUCCESS;
         }
-        eprintln!("lamplighter: {error:#}");
+        if error.is::<ConfigError>() {
+            return bad_input(&error);
+        }
+        complain(&format!("{error:#}"));
         ExitCode::FAILURE
     })
 }
 
 /// Says what is wrong with the input.
 fn bad_input(error: &dyn std::fmt::Display) -> ExitCode {
-    eprintln!("lamplighter: {error}");
+    complain(error);
     ExitCode::from(2)
+}
+
+/// Not by `eprintln!`, which panics when nobody listens.
+fn complain(error: &dyn std::fmt::Display) {
+    let _ = writeln!(io::stderr(), "lamplighter: {error}");
 }

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use super::control::SiteArgs;
+use crate::site::report::Status;
 
 /// Go on after the store was lost: offer updates again
 #[derive(Debug, clap::Args)]
@@ -13,7 +14,12 @@ pub struct ResumeArgs {
 }
 
 pub(super) fn run(args: &ResumeArgs, out: &mut impl Write) -> anyhow::Result<ExitCode> {
+    let before: Status = args.site.get("/v1/status")?;
+    if !before.store_lost {
+        writeln!(out, "nothing to resume: the store was not lost, or somebody resumed before")?;
+        return Ok(ExitCode::SUCCESS);
+    }
     args.site.post("/v1/resume")?;
-    writeln!(out, "resumed; gateways that have not reported a version wait until they do")?;
+    writeln!(out, "resumed: gateways that report a version go on, the others wait as UnknownVersion until they do")?;
     Ok(ExitCode::SUCCESS)
 }

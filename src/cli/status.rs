@@ -1,11 +1,12 @@
 //! `lamplighter status`: the site at a glance.
 
-use std::fmt::Write as _;
 use std::io::Write;
 use std::process::ExitCode;
 
 use super::Output;
 use super::control::SiteArgs;
+use super::prose::paragraph;
+use super::simulate::format_bytes;
 use super::table::table;
 use crate::site::report::{GatewayList, RolloutLine, Status};
 
@@ -42,12 +43,13 @@ fn text(status: &Status, list: Option<&GatewayList>) -> String {
     let (total, polling) = (status.gateways.total, status.gateways.polling);
     let mut text = format!("site {}: {polling} of {total} gateways poll\n", status.site);
     if status.store_lost {
-        text += "the store was lost, nothing is offered: look at the log, then run `lamplighter resume`\n";
-    }
-    if status.rollouts.is_empty() {
-        text += "\nno rollouts\n";
-    } else {
         text += "\n";
+        text += &paragraph("", STORE_LOST);
+    }
+    text += "\n";
+    if status.rollouts.is_empty() {
+        text += "no rollouts; an OtaRollout in a manifest directory makes one\n";
+    } else {
         text += &rollouts(&status.rollouts);
     }
     if let Some(list) = list {
@@ -55,48 +57,54 @@ fn text(status: &Status, list: Option<&GatewayList>) -> String {
         text += &gateways(list);
     }
     if !status.refused.is_empty() {
-        text += "\nrefused:\n";
+        text += "\nrefused until corrected:\n";
         for refusal in &status.refused {
-            let _ = writeln!(text, "  {}: {}", refusal.what, refusal.why);
+            text += &paragraph("  ", &refusal.what);
+            text += &paragraph("    ", &refusal.why);
         }
     }
     text
 }
 
+const STORE_LOST: &str = "The store was lost: holds, pauses and what gateways run are unknown, so nothing is offered. The \
+    log says what was set aside and why. When the manifests say what you want, run `lamplighter resume`.";
+
 fn rollouts(rollouts: &[RolloutLine]) -> String {
     let headings =
-        ["ROLLOUT", "ARTIFACT", "PHASE", "WAVE", "UPDATED", "UPDATING", "PENDING", "FAILED", "SKIPPED", "OFFLINE"];
+        ["ROLLOUT", "ARTIFACT", "WAVE", "UPDATED", "UPDATING", "PENDING", "OFFLINE", "FAILED", "SKIPPED", "STATE"];
     let rows: Vec<_> = rollouts.iter().map(row).collect();
     let mut text = table(&headings, &rows);
     for (rollout, bytes) in rollouts.iter().filter_map(|rollout| Some((rollout, rollout.artifact.bytes?))) {
-        let (came, size) = (indicatif::BinaryBytes(bytes), indicatif::BinaryBytes(rollout.artifact.size));
+        let (came, size) = (format_bytes(bytes), format_bytes(rollout.artifact.size));
         let share = u128::from(bytes) * 100 / u128::from(rollout.artifact.size.max(1));
-        let _ = writeln!(text, "{}: fetching the artifact: {came} of {size} ({share} %)", rollout.name);
+        text += &format!("{}: fetching the artifact: {came} of {size} ({share} %)\n", rollout.name);
     }
     for rollout in rollouts.iter().filter(|rollout| !rollout.message.is_empty()) {
-        let _ = writeln!(text, "{}: {}", rollout.name, rollout.message);
+        text += &paragraph("", &format!("{}: {}", rollout.name, rollout.message));
     }
     text
 }
 
 fn row(rollout: &RolloutLine) -> Vec<String> {
-    let summary = &rollout.summary;
     let opened = rollout.waves.iter().filter(|wave| wave.opened).count();
-    let phase = if rollout.phase == "Ready" {
+    let wave = if rollout.waves.is_empty() { "-".into() } else { format!("{opened}/{}", rollout.waves.len()) };
+    let summary = &rollout.summary;
+    let mut cells = vec![rollout.name.clone(), format!("{} {}", rollout.artifact.name, rollout.artifact.version), wave];
+    cells.push(format!("{}/{}", summary.updated, summary.total));
+    let counts = [summary.updating, summary.pending, summary.offline, summary.failed, summary.skipped];
+    cells.extend(counts.map(|count| count.to_string()));
+    cells.push(if rollout.phase == "Ready" {
         rollout.phase.clone()
     } else {
         format!("{} ({})", rollout.phase, rollout.reason)
-    };
-    let wave = if rollout.waves.is_empty() { "-".into() } else { format!("{opened}/{}", rollout.waves.len()) };
-    let mut cells =
-        vec![rollout.name.clone(), format!("{} {}", rollout.artifact.name, rollout.artifact.version), phase, wave];
-    cells.push(format!("{}/{}", summary.updated, summary.total));
-    let counts = [summary.updating, summary.pending, summary.failed, summary.skipped, summary.offline];
-    cells.extend(counts.map(|count| count.to_string()));
+    });
     cells
 }
 
 fn gateways(list: &GatewayList) -> String {
+    if list.gateways.is_empty() {
+        return "no gateways; an EdgeGateway in a manifest directory makes one\n".into();
+    }
     let rows: Vec<_> = list
         .gateways
         .iter()
@@ -107,9 +115,10 @@ fn gateways(list: &GatewayList) -> String {
                 None => member.step.clone(),
             });
             let versions: Vec<_> = gateway.versions.iter().map(|(name, version)| format!("{name} {version}")).collect();
+            let reports = if versions.is_empty() { "-".into() } else { versions.join(", ") };
             let rollout = member.map_or("-".into(), |member| member.rollout.clone());
-            vec![gateway.name.clone(), gateway.presence.clone(), rollout, step, versions.join(", ")]
+            vec![gateway.name.clone(), gateway.controller_id.clone(), gateway.presence.clone(), reports, rollout, step]
         })
         .collect();
-    table(&["GATEWAY", "PRESENCE", "ROLLOUT", "STEP", "REPORTS"], &rows)
+    table(&["GATEWAY", "CONTROLLER ID", "PRESENCE", "REPORTS", "ROLLOUT", "STEP"], &rows)
 }

@@ -18,7 +18,7 @@ impl Draft<'_> {
         }
         let Some(member) = self.member(rollout, id) else { return };
         let Some(gateway) = self.state.gateways.get(id) else { return };
-        let deadline = Some(self.now.site.plus(self.state.interval(gateway) * 2));
+        let deadline = Some(self.now.site.plus(self.state.patience(gateway)));
         let again = member.open_action().cloned();
         let before = member.action.clone();
         let action = match again {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::allowance::ATTRIBUTE_CHANGES;
 use super::attempt::{self, Then};
 use super::draft::Draft;
 use super::settle::settle;
@@ -9,7 +10,7 @@ use super::state::{Artifact, Member, Rollout, Served, Step};
 use super::{brake, feedback, listing, wave};
 use crate::model::{
     ActionId, ArtifactFact, Attributes, AttributesMode, Bytes, Client, ConfirmBy, ControllerId, Digest, Event,
-    FailedReason, Order, Presence, RolloutId, Verdict, What,
+    FailedReason, Order, Presence, RolloutId, Texts, Verdict, What,
 };
 
 /// A gateway may report so many bytes of attributes; the keys that it once reported are kept up to the same size.
@@ -161,14 +162,17 @@ fn report(draft: &mut Draft, id: &ControllerId, report: Attributes) -> Verdict {
         match value.filter(|_| report.mode != AttributesMode::Remove) {
             Some(value) => after.insert(key, value),
             None => after.remove(&key),
-        };
+        }
     }
     if after.iter().map(|(key, value)| key.len() + value.len()).sum::<usize>() > MOST_ATTRIBUTE_BYTES {
         return Verdict::OverQuota;
     }
+    if after != before && !draft.allows(id, ATTRIBUTE_CHANGES, |gateway| &mut gateway.attribute_changes) {
+        return Verdict::OverQuota;
+    }
     let versioned: Vec<_> =
         draft.state.rollouts.values().map(|rollout| rollout.spec.artifact.key.name.clone()).collect();
-    let former: Vec<_> = before.keys().filter(|key| !after.contains_key(*key)).cloned().collect();
+    let former: Vec<_> = before.keys().filter(|key| !after.contains_key(key)).map(str::to_owned).collect();
     draft.edit_gateway(id, |gateway| {
         gateway.attributes = after;
         gateway.attributes_due = false;
@@ -192,15 +196,14 @@ fn report(draft: &mut Draft, id: &ControllerId, report: Attributes) -> Verdict {
 }
 
 /// A reported version may end an update either way.
-fn observe(draft: &mut Draft, id: &ControllerId, before: &std::collections::BTreeMap<String, String>) {
+fn observe(draft: &mut Draft, id: &ControllerId, before: &Texts) {
     let rollouts: Vec<_> = draft.state.rollouts.keys().copied().collect();
     for rollout_id in rollouts {
         let Some(rollout) = draft.state.rollouts.get(&rollout_id) else { continue };
         let Some((member, gateway)) = rollout.members.get(id).zip(draft.state.gateways.get(id)) else { continue };
         let name = &rollout.spec.artifact.key.name;
         let Some(version) = draft.state.settings.version_of(gateway, name) else { continue };
-        let changed = draft.state.settings.keys_of(name).find_map(|key| before.get(key)).map(String::as_str)
-            != Some(version.as_str());
+        let changed = draft.state.settings.keys_of(name).find_map(|key| before.get(key)) != Some(version.as_str());
         let arrived = wave::has_target(rollout, Some(&version));
         let overdue = member.action.as_ref().is_some_and(|action| action.overdue);
         let soaking = rollout.is_soaking(member) && !is_taken_further(draft, rollout, id);
@@ -293,10 +296,23 @@ fn requested(draft: &mut Draft, id: &ControllerId, digest: Digest, bytes: Bytes)
 
 /// The last byte is about to leave: the gateway can install from now on.
 fn served(draft: &mut Draft, id: &ControllerId, digest: Digest) -> Verdict {
+    if in_hand(draft, id, &digest).is_none() {
+        take_again(draft, id, &digest);
+    }
     let Some(rollout_id) = in_hand(draft, id, &digest) else { return Verdict::Withdrawn };
     remember(draft, id, digest, true);
     begin_install(draft, rollout_id, id);
     Verdict::Deploy
+}
+
+/// A download outlived its deadline, and its order is offered again: while it goes on no gateway fetches anything, so its
+/// end counts as the fetch. The brakes are decided again all the same.
+fn take_again(draft: &mut Draft, id: &ControllerId, digest: &Digest) {
+    let lapsed = busy(draft, id).filter(|(_, rollout)| rollout.spec.artifact.key.digest == *digest);
+    let order = lapsed.and_then(|(_, rollout)| rollout.members.get(id)?.open_action());
+    if let Some(action) = order.filter(|order| order.ever_fetched).map(|order| order.id) {
+        fetched(draft, id, action);
+    }
 }
 
 /// The gateway has all it needs.

@@ -80,7 +80,9 @@ impl Draft<'_> {
     /// are left and the gateway still polls.
     pub(super) fn lapse(&mut self, rollout: RolloutId, id: &ControllerId) {
         let Some(allowed) = self.state.rollouts.get(&rollout).map(|rollout| rollout.spec.attempts) else { return };
-        let attempts = self.member(rollout, id).map_or(0, |member| member.attempts.saturating_add(1));
+        let Some(member) = self.member(rollout, id) else { return };
+        let excused = member.action.as_ref().is_some_and(|action| action.excused);
+        let attempts = member.attempts.saturating_add(u8::from(!excused));
         if !self.is_polling(id) || attempts >= allowed {
             return self.fail_attempt(rollout, id, FailedReason::NoFeedback, None, Then::Stop);
         }
@@ -104,7 +106,7 @@ impl Draft<'_> {
             return;
         };
         let after_reboot = matches!(gateway.client, Client::SwUpdate | Client::Zephyr);
-        let interval = self.state.interval(gateway);
+        let (interval, patience) = (self.state.interval(gateway), self.state.patience(gateway));
         self.close(rollout, id);
         if proof == ConfirmBy::Feedback && after_reboot {
             return self.updated(rollout, id, "the gateway reported it after its reboot");
@@ -114,7 +116,7 @@ impl Draft<'_> {
         let mut confirm_from = None;
         if proof == ConfirmBy::Feedback {
             let from = now.plus((interval * 2).max(STILL_THERE));
-            deadline = deadline.max(from.plus(interval * 2));
+            deadline = deadline.max(from.plus(patience));
             confirm_from = Some(from);
         }
         self.edit_member(rollout, id, |member| {
@@ -151,7 +153,7 @@ impl Draft<'_> {
             return self.fail_attempt(rollout, id, FailedReason::NoFeedback, None, Then::Stop);
         }
         let Some(gateway) = self.state.gateways.get(id) else { return };
-        let deadline = self.now.site.plus(self.state.interval(gateway) * 2);
+        let deadline = self.now.site.plus(self.state.patience(gateway));
         self.edit_member(rollout, id, |member| {
             if let Some(action) = &mut member.action {
                 action.overdue = true;

@@ -1,7 +1,9 @@
 //! The state while a step changes it, and the list of what was changed.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
+use super::allowance::Allowance;
 use super::state::{Artifact, Gateway, Member, Rollout, Site, State, Step};
 use crate::model::{ActionId, ControllerId, Digest, JournalEntry, Now, RolloutId, What};
 
@@ -91,6 +93,17 @@ impl<'s> Draft<'s> {
             edit(gateway);
             self.touch_gateway(id);
         }
+    }
+
+    /// Takes one of what a gateway may cause to be written, if it has one left. No decision rests on it.
+    pub(super) fn allows(
+        &mut self,
+        id: &ControllerId,
+        what: (u8, Duration),
+        of: impl FnOnce(&mut Gateway) -> &mut Allowance,
+    ) -> bool {
+        let now = self.now.site;
+        self.state.gateways.get_mut(id).is_some_and(|gateway| of(gateway).take(what, now))
     }
 
     pub(super) fn add_gateway(&mut self, gateway: Gateway) {

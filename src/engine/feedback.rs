@@ -1,5 +1,6 @@
 //! A gateway's word on an order.
 
+use super::allowance::LATE_WORDS;
 use super::attempt::Then;
 use super::draft::Draft;
 use super::state::Member;
@@ -107,6 +108,9 @@ fn late(
     action: ActionId,
     word: &Feedback,
 ) -> Verdict {
+    if !draft.allows(id, LATE_WORDS, |gateway| &mut gateway.late_words) {
+        return Verdict::AlreadyClosed;
+    }
     let detail = format!("action {action}: {}", describe(word));
     match rollout {
         Some(rollout) => draft.note_member(What::LateFeedback, rollout, id, detail),

@@ -22,7 +22,7 @@ pub(super) fn apply(draft: &mut Draft, list: Listing) {
                 gateway(draft, spec);
             }
             Intent::Rollout(identity, spec) => {
-                rollouts.insert(rollout(draft, identity, spec));
+                rollouts.insert(rollout(draft, identity, *spec));
             }
         }
     }

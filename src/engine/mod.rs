@@ -8,6 +8,7 @@
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod action;
+mod allowance;
 mod apply;
 mod attempt;
 mod brake;
@@ -23,6 +24,7 @@ mod state;
 mod version;
 mod wave;
 
+pub use allowance::Allowance;
 pub use apply::apply;
 pub use draft::{Changes, Draft};
 pub use order::order_key;

@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::time::Duration;
 
+use super::allowance::Allowance;
 use crate::model::{
     ActionId, Client, ControllerId, Digest, FailedReason, GatewaySpec, Identity, Presence, Refusal, RolloutId,
-    RolloutSpec, SiteTime, SkippedReason, Sums, Version, WaitingReason,
+    RolloutSpec, SiteTime, SkippedReason, Sums, Texts, Version, WaitingReason,
 };
 
 /// Everything.
@@ -68,7 +69,7 @@ pub struct Gateway {
     /// Which client it runs.
     pub client: Client,
     /// What it reported.
-    pub attributes: BTreeMap<String, String>,
+    pub attributes: Texts,
     /// Keys that it reported once and no more.
     pub former_keys: BTreeSet<String>,
     /// It should report its attributes, once.
@@ -85,6 +86,10 @@ pub struct Gateway {
     pub bodies: u32,
     /// When the last body ended. Not on disk.
     pub idle_since: SiteTime,
+    /// Rows about its words that change nothing. Not on disk.
+    pub late_words: Allowance,
+    /// Changes of its attributes. Not on disk.
+    pub attribute_changes: Allowance,
 }
 
 /// What was served of an artifact to a gateway.
@@ -286,6 +291,13 @@ impl State {
         gateway.interval.unwrap_or_default().max(self.settings.poll_interval).max(Presence::SHORTEST_INTERVAL)
     }
 
+    /// How long a gateway that is there may take to come by: two of its intervals.
+    pub fn patience(&self, gateway: &Gateway) -> Duration {
+        let interval = self.interval(gateway);
+        let interval = if gateway.client == Client::Rauc { interval.max(Presence::RHU_RETRY) } else { interval };
+        interval * 2
+    }
+
     /// Is the artifact in the cache, and what it should be?
     pub fn is_verified(&self, digest: &Digest) -> bool {
         self.artifacts.get(digest).is_some_and(|artifact| artifact.sums.is_some() && artifact.failed.is_none())
@@ -301,7 +313,7 @@ impl Gateway {
             presence: Presence::Never,
             interval: None,
             client: Client::Generic,
-            attributes: BTreeMap::new(),
+            attributes: Texts::new(),
             former_keys: BTreeSet::new(),
             attributes_due: false,
             unknown_version,
@@ -310,6 +322,8 @@ impl Gateway {
             busy: None,
             bodies: 0,
             idle_since: SiteTime::default(),
+            late_words: Allowance::default(),
+            attribute_changes: Allowance::default(),
         }
     }
 

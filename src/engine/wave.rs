@@ -1,10 +1,10 @@
 //! Waves: who belongs to which, when one is proven, and when failures stop the rollout.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::draft::Draft;
 use super::order::order_key;
-use super::state::{Frozen, Member, Rollout, State, Step, Tripped, Wave};
+use super::state::{Frozen, Gateway, Member, Rollout, State, Step, Tripped, Wave};
 use crate::model::{ControllerId, Percent, RolloutId, SiteTime, SkippedReason, Version, WaitingReason, WaveSpec, What};
 
 /// How a wave stands.
@@ -24,7 +24,7 @@ const MIN_UPDATED: u32 = 50;
 /// Brings the members in line with the selector: freely before the freeze, by joiners and skips after it.
 pub(super) fn sync_members(draft: &mut Draft, id: RolloutId) {
     let Some(rollout) = draft.state.rollouts.get(&id) else { return };
-    if rollout.replaced {
+    if rollout.replaced || is_in_line(&draft.state.gateways, rollout) {
         return;
     }
     let (frozen, spec) = (rollout.frozen.is_some(), rollout.spec.clone());
@@ -60,6 +60,22 @@ pub(super) fn sync_members(draft: &mut Draft, id: RolloutId) {
     if changed && let Some(rollout) = draft.state.rollouts.get_mut(&id) {
         rollout.requeue();
     }
+}
+
+/// Nothing to do, as nearly always: told in one walk over both, without a look-up or an allocation.
+fn is_in_line(gateways: &BTreeMap<ControllerId, Gateway>, rollout: &Rollout) -> bool {
+    let frozen = rollout.frozen.is_some();
+    let mut members = rollout.members.iter().peekable();
+    gateways.iter().all(|(id, gateway)| {
+        let member = members.next_if(|(member, _)| *member == id).map(|(_, member)| member.step);
+        let may = gateway.listed || (frozen && member.is_some());
+        let selected = may && rollout.spec.selector.selects(&gateway.spec.labels);
+        match member {
+            None | Some(Step::Skipped(SkippedReason::NotSelected)) => !selected,
+            Some(Step::Waiting(_) | Step::Offered) => selected,
+            Some(_) => selected || frozen,
+        }
+    })
 }
 
 /// Freezes the members when the first wave can open, and opens it.

@@ -24,7 +24,7 @@ pub fn read_file(dir: &Path, name: &str) -> Result<Vec<u8>, String> {
     if length > Limits::FILE_BYTES {
         return Err(too_long(length));
     }
-    let mut bytes = Vec::new();
+    let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or(0) + 1);
     file.take(Limits::FILE_BYTES + 1).read_to_end(&mut bytes).map_err(|error| format!("cannot be read: {error}"))?;
     if bytes.len() as u64 > Limits::FILE_BYTES {
         return Err(too_long(bytes.len() as u64));

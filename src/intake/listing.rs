@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::directory::{Fingerprint, each_manifest, fingerprint, vanished};
 use crate::model::{Intent, Listing, Refusal};
-use crate::resources::{self, FieldError, Kinds, Object, Setting, read_documents};
+use crate::resources::{self, FieldError, Kinds, Object, Setting, documents};
 
 /// One object, or what stands where one should be.
 #[derive(Debug, Clone, PartialEq)]
@@ -83,7 +83,7 @@ impl Manifests {
 
 /// The objects in one file.
 pub fn found_in(label: &str, bytes: &[u8], kinds: &Kinds, setting: &Setting) -> Vec<Found> {
-    let documents = read_documents(bytes);
+    let documents = documents(bytes);
     let single = documents.len() == 1;
     let describe = |document| match document {
         Ok(document) => {
@@ -99,14 +99,14 @@ pub fn found_in(label: &str, bytes: &[u8], kinds: &Kinds, setting: &Setting) -> 
             Found { what: format!("{label}, line {line}"), result: Err(why) }
         }
     };
-    documents.into_iter().map(describe).collect()
+    documents.map(describe).collect()
 }
 
 fn intent(document: &resources::Document, kinds: &Kinds, setting: &Setting) -> Result<Intent, Vec<FieldError>> {
     let checked = match kinds.object(document)? {
         Object::Gateway(object) => resources::gateway(&object).map(Intent::Gateway),
         Object::Rollout(object) => {
-            resources::rollout(&object, setting).map(|(identity, spec)| Intent::Rollout(identity, spec))
+            resources::rollout(&object, setting).map(|(identity, spec)| Intent::Rollout(identity, spec.into()))
         }
     };
     checked.map_err(|error| vec![error])

@@ -68,7 +68,7 @@ pub enum Intent {
     /// An `EdgeGateway`.
     Gateway(GatewaySpec),
     /// An `OtaRollout`.
-    Rollout(Identity, RolloutSpec),
+    Rollout(Identity, Box<RolloutSpec>),
 }
 
 /// Something that was not accepted, and why.

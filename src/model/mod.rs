@@ -16,6 +16,7 @@ mod reason;
 mod rollout;
 mod selector;
 mod source;
+mod texts;
 mod time;
 mod version;
 
@@ -36,6 +37,7 @@ pub use reason::{FailedReason, SkippedReason, WaitingReason};
 pub use rollout::{Bounds, ConfirmBy, Deadlines, Identity, RolloutId, RolloutSpec, Strategy, WaveSpec};
 pub use selector::{Labels, Selector};
 pub use source::{HttpUrl, OciReference, OciVersion, Origin, Source};
+pub use texts::Texts;
 pub use time::{Now, SiteTime};
 pub use version::Version;
 

@@ -19,6 +19,9 @@ pub enum Presence {
 }
 
 impl Presence {
+    /// rhu polls again only so long after a poll that failed.
+    pub const RHU_RETRY: Duration = Duration::from_secs(300);
+
     /// Silence is measured in intervals of at least this. Where gateways poll more often, a shorter silence says more about
     /// a busy machine than about the gateway.
     pub const SHORTEST_INTERVAL: Duration = Duration::from_secs(5);

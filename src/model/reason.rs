@@ -39,8 +39,8 @@ reasons! {
     WaitingReason {
         StoreLost: "the site's memory was lost, so holds and pauses are unknown",
             "look at what was set aside, then run `lamplighter resume`";
-        Unlisted: "the manifest of the rollout or of the gateway is no longer there",
-            "put the manifest back, or leave it: nothing new starts";
+        Unlisted: "no manifest that is accepted declares the rollout or the gateway any more",
+            "put the manifest back or correct it, or leave it: nothing new starts; `lamplighter status` shows what is refused";
         Held: "the gateway is held",
             "set `hold: false` on its EdgeGateway";
         UnknownVersion: "what the gateway runs is not known, because the site's memory was lost or the gateway answers to orders that this site never gave",

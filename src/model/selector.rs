@@ -1,11 +1,11 @@
 //! Which gateways are meant.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 
+use super::Texts;
+
 /// Labels of a gateway.
-pub type Labels = BTreeMap<String, String>;
+pub type Labels = Texts;
 
 /// All of these labels with these values; an empty selector selects nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

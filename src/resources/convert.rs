@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::labels::check_labels;
+use super::labels::{Labels, check_labels};
 use super::{
     Artifact, ConfirmBy, Deadlines, EdgeGateway, FieldError, IntOrPercent, OtaRollout, OtaRolloutSpec, Strategy, Wave,
 };
 use crate::model::{
-    self, Bounds, GatewaySpec, Identity, Labels, RolloutSpec, Selector, Source, WaveSpec, format_duration,
+    self, Bounds, GatewaySpec, Identity, RolloutSpec, Selector, Source, Texts, WaveSpec, format_duration,
 };
 
 /// What a manifest's meaning depends on beside itself.
@@ -58,7 +58,7 @@ pub fn gateway(object: &EdgeGateway) -> Checked<GatewaySpec> {
     Ok(GatewaySpec {
         controller_id: parse("spec.controllerId", spec.controller_id.as_deref().unwrap_or(&name))?,
         name,
-        labels: object.metadata.labels.clone().unwrap_or_default(),
+        labels: object.metadata.labels.as_ref().map(texts).unwrap_or_default(),
         token: token.map(|token| parse("spec.auth.tokenSha256", token)).transpose()?,
         hold: spec.hold.unwrap_or(false),
     })
@@ -134,11 +134,15 @@ fn file_name(name: &str) -> Result<&str, String> {
     Err(format!("file {shown:?} {why}; write file:NAME with the plain name of a file beside the manifest"))
 }
 
-fn selector(labels: Option<&Labels>) -> Checked<Labels> {
-    let labels = labels.cloned().unwrap_or_default();
-    check_labels(&labels)
+fn texts(labels: &Labels) -> Texts {
+    labels.iter().map(|(key, value)| (key.clone(), value.clone())).collect()
+}
+
+fn selector(labels: Option<&Labels>) -> Checked<Texts> {
+    let Some(labels) = labels else { return Ok(Texts::new()) };
+    check_labels(labels)
         .map_err(|(key, why)| FieldError::new(format!("spec.selector.matchLabels.{key}").trim_end_matches('.'), why))?;
-    Ok(labels)
+    Ok(texts(labels))
 }
 
 fn strategy(typed: Option<&Strategy>) -> Checked<model::Strategy> {

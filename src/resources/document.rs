@@ -46,28 +46,30 @@ pub struct Unreadable {
     pub why: String,
 }
 
-/// Reads all documents of a file. A bad one does not refuse the others; a file that is not text is one error.
-pub fn read_documents(bytes: &[u8]) -> Vec<Result<Document, Unreadable>> {
+/// Reads the documents of a file, each as it is asked for: a tree takes many times the room of its text, so a file of 500
+/// objects must not be held as 500 trees. A bad one does not refuse the others; a file that is not text is one error.
+pub fn documents(bytes: &[u8]) -> impl ExactSizeIterator<Item = Result<Document, Unreadable>> {
+    parts(bytes).into_iter().map(|part| part.and_then(|(line, text)| read(line, text)))
+}
+
+/// The text of each document and the line on which it starts.
+fn parts(bytes: &[u8]) -> Vec<Result<(usize, &str), Unreadable>> {
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text.strip_prefix('\u{feff}').unwrap_or(text),
         Err(error) => return vec![Err(not_utf8(bytes, error.valid_up_to()))],
     };
     if let Some(at) = text.find('\0') {
-        return vec![Err(Unreadable {
-            line: line_of(text.as_bytes(), at),
-            why: "has a NUL byte; it is not a text file".into(),
-        })];
+        let why = "has a NUL byte; it is not a text file".into();
+        return vec![Err(Unreadable { line: line_of(text.as_bytes(), at), why })];
     }
-    let mut documents = Vec::new();
-    for (line, chunk) in split(text) {
-        if documents.len() == Limits::DOCUMENTS {
-            let why = format!("has more than {} documents; split the file", Limits::DOCUMENTS);
-            documents.push(Err(Unreadable { line, why }));
-            break;
-        }
-        documents.push(read(line, chunk));
+    let mut parts: Vec<_> = split(text).into_iter().map(Ok).collect();
+    if let Some(Ok((line, _))) = parts.get(Limits::DOCUMENTS) {
+        let why = format!("has more than {} documents; split the file", Limits::DOCUMENTS);
+        let line = *line;
+        parts.truncate(Limits::DOCUMENTS);
+        parts.push(Err(Unreadable { line, why }));
     }
-    documents
+    parts
 }
 
 fn not_utf8(bytes: &[u8], at: usize) -> Unreadable {

@@ -1,8 +1,11 @@
 //! Labels as Kubernetes allows them, so that a manifest from a file and one from the API mean the same.
 
+use std::collections::BTreeMap;
+
 use schemars::{Schema, SchemaGenerator, json_schema};
 
-pub(super) use crate::model::Labels;
+/// Labels as typed.
+pub(super) type Labels = BTreeMap<String, String>;
 
 /// The most labels of one object.
 const MOST: usize = 64;

@@ -19,7 +19,7 @@ pub use bytes::{IntOrBytes, parse_bytes};
 pub use check::{Schema, problems};
 pub use convert::{Setting, gateway, rollout};
 pub use crds::{Crd, crds};
-pub use document::{Document, Limits, Unreadable, read_documents};
+pub use document::{Document, Limits, Unreadable, documents};
 pub use gateway::{Auth, EdgeGateway, EdgeGatewaySpec};
 pub use object::{Kinds, Object, is_object_name};
 pub use rollout::{Artifact, ConfirmBy, Deadlines, MatchLabels, OtaRollout, OtaRolloutSpec, Strategy, Wave};

@@ -7,9 +7,8 @@ use serde_json::Value;
 
 use super::check::{problems, unknown};
 use super::crds::spec_schema;
-use super::labels::check_labels;
+use super::labels::{Labels, check_labels};
 use super::{API_VERSION, Document, EdgeGateway, FieldError, GROUP, OtaRollout, Schema};
-use crate::model::Labels;
 
 /// What may lie in a manifest directory.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,11 +1,12 @@
-//! Site time from the kernel's boot clock, and back again after a restart.
+//! Site time from the kernel's boot clock, and back again after a restart or a standstill.
 
+use std::cell::Cell;
 use std::fs;
 use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::model::{Now, SiteTime};
+use crate::model::{Now, Presence, SiteTime};
 use crate::store::SavedTime;
 
 /// The site's clock.
@@ -14,24 +15,60 @@ pub struct Clock {
     boot_id: String,
     /// Site time when this process started, and the boot clock then.
     start: (SiteTime, Duration),
+    /// Not looked at for longer than this, the process stood still: it was stopped, or the machine slept.
+    longest: Duration,
+    /// What the boot clock said last.
+    seen: Cell<Duration>,
+    /// How much of the boot clock's time did not count.
+    skipped: Cell<Duration>,
+    stood_still: Cell<Option<Duration>>,
 }
 
 impl Clock {
-    /// Goes on where the store says that site time was.
-    pub fn resumed(saved: &SavedTime) -> Self {
+    /// Goes on where the store says that site time was. `told` is the interval at which gateways poll.
+    pub fn resumed(saved: &SavedTime, told: Duration) -> Self {
         // without a boot id every start counts as another boot, which only makes deadlines later
         let boot_id = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned();
         let boot = boot_clock();
         let same_boot = !boot_id.is_empty() && boot_id == saved.boot_id;
         let gap = same_boot.then(|| boot.saturating_sub(Duration::from_millis(saved.boot_ms)));
-        Self { boot_id, start: (saved.site.resumed(gap), boot) }
+        Self {
+            boot_id,
+            start: (saved.site.resumed(gap), boot),
+            longest: told.max(Presence::SHORTEST_INTERVAL) / 2,
+            seen: Cell::new(boot),
+            skipped: Cell::default(),
+            stood_still: Cell::default(),
+        }
     }
 
     /// This moment.
     pub fn now(&self) -> Now {
-        let (site, boot) = self.start;
         let wall = jiff::Timestamp::now().as_millisecond();
-        Now { site: site.plus(boot_clock().saturating_sub(boot)), wall: Some(wall) }
+        Now { site: self.site(boot_clock()), wall: Some(wall) }
+    }
+
+    /// While we stood still nobody could poll or report, so of a standstill only half an interval counts: that fails no
+    /// deadline, all of which are several intervals long.
+    fn site(&self, boot: Duration) -> SiteTime {
+        let gap = boot.saturating_sub(self.seen.replace(boot));
+        let beyond = gap.saturating_sub(self.longest);
+        if !beyond.is_zero() {
+            self.skipped.set(self.skipped.get() + beyond);
+            self.stood_still.set(Some(self.stood_still.get().unwrap_or_default() + gap));
+        }
+        let (site, start) = self.start;
+        site.plus(boot.saturating_sub(start).saturating_sub(self.skipped.get()))
+    }
+
+    /// How long the process stood still since this was asked last, if it did.
+    pub fn stood_still(&self) -> Option<Duration> {
+        self.stood_still.take()
+    }
+
+    /// Somebody must look at the clock this often for a standstill to be told from a quiet site.
+    pub fn heartbeat(&self) -> Duration {
+        self.longest / 2
     }
 
     /// This moment as it goes to disk.
@@ -52,18 +89,44 @@ fn boot_clock() -> Duration {
 mod tests {
     use super::*;
 
+    fn clock(saved: &SavedTime) -> Clock {
+        Clock::resumed(saved, Duration::from_secs(60))
+    }
+
+    #[test]
+    fn a_standstill_counts_for_half_an_interval_and_is_told_once() {
+        let clock = clock(&SavedTime::default());
+        let (site, start) = clock.start;
+        let at = |seconds| clock.site(start + Duration::from_secs(seconds)).since(site).as_secs();
+        assert_eq!((at(15), at(30), at(60)), (15, 30, 60), "a quiet site");
+        assert_eq!(clock.stood_still(), None);
+
+        assert_eq!(at(660), 90);
+        assert_eq!((at(661), at(690)), (91, 120), "and goes on from there");
+        assert_eq!(clock.stood_still(), Some(Duration::from_secs(600)));
+        assert_eq!(clock.stood_still(), None);
+    }
+
+    #[test]
+    fn time_is_not_lost_between_looks() {
+        let clock = clock(&SavedTime::default());
+        let (site, start) = clock.start;
+        let micros = (1..=20_000).map(|at| clock.site(start + Duration::from_micros(100 * at)));
+        assert_eq!(micros.last(), Some(site.plus(Duration::from_secs(2))));
+    }
+
     #[test]
     fn site_time_goes_on_after_a_restart_and_never_jumps() {
-        let first = Clock::resumed(&SavedTime::default());
+        let first = clock(&SavedTime::default());
         let saved = first.saved(SiteTime(5_000));
-        let same_boot = Clock::resumed(&saved).now().site;
+        let same_boot = clock(&saved).now().site;
         assert!(same_boot >= SiteTime(5_000) && same_boot < SiteTime(65_000));
 
         let other_boot = SavedTime { boot_id: "another".into(), boot_ms: 0, ..saved.clone() };
-        assert!(Clock::resumed(&other_boot).now().site.since(SiteTime(5_000)) < Duration::from_secs(10));
+        assert!(clock(&other_boot).now().site.since(SiteTime(5_000)) < Duration::from_secs(10));
 
         let long_ago = SavedTime { boot_ms: 0, ..saved };
-        let resumed = Clock::resumed(&long_ago).start.0;
+        let resumed = clock(&long_ago).start.0;
         assert!(resumed <= SiteTime(65_000), "a gap counts for a minute at most");
     }
 }

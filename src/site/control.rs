@@ -31,8 +31,19 @@ pub enum Query {
     Why(String),
 }
 
-/// A question and where its answer goes; no answer means that there is no such thing.
-pub type Asked = (Query, oneshot::Sender<Option<Vec<u8>>>);
+/// What the loop says to a question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    /// A JSON document.
+    Json(Vec<u8>),
+    /// There is no gateway of this name.
+    NoSuchGateway(String),
+    /// What is in memory is not on disk, so it is not shown; why.
+    Trouble(String),
+}
+
+/// A question and where its answer goes.
+pub type Asked = (Query, oneshot::Sender<Answer>);
 
 /// So many people at once are plenty.
 const MOST_CONNECTIONS: usize = 8;
@@ -123,9 +134,16 @@ async fn answer(request: Request<Incoming>, control: Control, who: String) -> Re
         return error(StatusCode::SERVICE_UNAVAILABLE, "the site is stopping");
     }
     match answer.await {
-        Ok(Some(json)) => json_response(StatusCode::OK, json),
-        Ok(None) => {
-            error(StatusCode::NOT_FOUND, "there is no such gateway; `lamplighter status --gateways` lists them")
+        Ok(Answer::Json(json)) => json_response(StatusCode::OK, json),
+        Ok(Answer::NoSuchGateway(name)) => {
+            let why = format!("there is no gateway {name:?}; `lamplighter status --gateways` lists them");
+            error(StatusCode::NOT_FOUND, &why)
+        }
+        Ok(Answer::Trouble(why)) => {
+            let why = format!(
+                "the site cannot write its store, so nothing moves: {why}; free space or repair the disk, it goes on by itself"
+            );
+            error(StatusCode::SERVICE_UNAVAILABLE, &why)
         }
         Err(_) => error(StatusCode::SERVICE_UNAVAILABLE, "the site is stopping"),
     }

@@ -115,6 +115,8 @@ fn gateway(record: GatewayRecord) -> Gateway {
         busy: None,
         bodies: 0,
         idle_since: SiteTime::default(),
+        late_words: Default::default(),
+        attribute_changes: Default::default(),
     }
 }
 

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::io;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::rc::Rc;
 
 use tokio::net::TcpListener;
@@ -50,7 +51,7 @@ pub enum RunError {
 pub async fn run(config: SiteConfig, mut stop: watch::Receiver<bool>) -> Result<(), RunError> {
     let config = Rc::new(config);
     let (store, recalled) = Handle::open_directory(&config.state).await?;
-    let clock = Rc::new(Clock::resumed(&recalled.snapshot.time));
+    let clock = Rc::new(Clock::resumed(&recalled.snapshot.time, config.devices.poll_interval));
     let cache = Cache::open(&config.state, config.disk_reserve)
         .map_err(|error| RunError::Cache(config.state.display().to_string(), error))?;
     let devices = TcpListener::bind(config.devices.listen)
@@ -58,6 +59,7 @@ pub async fn run(config: SiteConfig, mut stop: watch::Receiver<bool>) -> Result<
         .map_err(|error| RunError::Listen(config.devices.listen, error))?;
     let bound = devices.local_addr().map_err(|error| RunError::Listen(config.devices.listen, error))?;
     let socket = Endpoints::control(&config.state);
+    let socket_file = RemovedAtEnd(socket.clone());
     let people = control::bind(&socket, config.control_group.as_deref())
         .map_err(|error| RunError::Control(socket.display().to_string(), error))?;
 
@@ -79,6 +81,7 @@ pub async fn run(config: SiteConfig, mut stop: watch::Receiver<bool>) -> Result<
         devices: context.clone(),
         next_due: None,
         saved_at: recalled.snapshot.time.site,
+        trouble: None,
         config: config.clone(),
     };
 
@@ -97,21 +100,24 @@ pub async fn run(config: SiteConfig, mut stop: watch::Receiver<bool>) -> Result<
     spawn_local(async move {
         keeper.run(wanted_seen, files_seen, async |event| send(&reports, event).await).await;
     });
-    let mut stopping = stop.clone();
     let server = spawn_local(device::serve(devices, context, async move {
         // an error means that nobody can say stop any more
-        let _ = stopping.wait_for(|stop| *stop).await;
+        let _ = stop.wait_for(|stop| *stop).await;
+        info!("stopping");
     }));
-    let endpoints = Endpoints { pid: std::process::id(), devices: format!("http://{bound}"), control: socket.clone() };
+    let endpoints = Endpoints { pid: std::process::id(), devices: format!("http://{bound}"), control: socket };
     endpoints.write(&config.state).map_err(|error| RunError::Endpoints(config.state.display().to_string(), error))?;
     info!(site = config.site, devices = %endpoints.devices, "running");
     warn!("devices are served over plain HTTP (devices.insecure), on this machine only");
 
-    shell.run(events, queries, stop).await;
-    info!("stopping");
-    let _ = server.await;
+    // what is under way is decided to its end: the loop outlives the server
+    let nothing_under_way = async {
+        let _ = server.await;
+    };
+    shell.run(events, queries, nothing_under_way).await;
+    // before the state directory is free: the next process makes its own
+    drop(socket_file);
     shell.stop().await;
-    let _ = std::fs::remove_file(socket);
     Ok(())
 }
 
@@ -123,6 +129,15 @@ fn uplink(config: &SiteConfig) -> Uplink {
         ca_files: uplink.ca_files,
         credentials: uplink.credentials,
         least_speed: LeastSpeed::default(),
+    }
+}
+
+/// A file that is there while the site runs, however that ends.
+struct RemovedAtEnd(PathBuf);
+
+impl Drop for RemovedAtEnd {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
     }
 }
 

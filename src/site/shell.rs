@@ -1,6 +1,8 @@
 //! The loop: takes what is waiting, steps, commits, and only then shows and answers.
 
 use std::cell::RefCell;
+use std::error::Error;
+use std::pin::pin;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -9,10 +11,11 @@ use tokio::time::{Instant, sleep_until};
 use tracing::{error, info, warn};
 
 use super::clock::Clock;
-use super::control::{Asked, Query};
+use super::control::{Answer, Asked, Query};
 use super::core::{Core, Stepped};
 use super::outlook::Outlook;
 use super::report;
+use super::trouble::Trouble;
 use crate::artifact::Keeper;
 use crate::config::SiteConfig;
 use crate::device::{Board, Context, Envelope, Presence};
@@ -27,10 +30,6 @@ const MOST_EVENTS: usize = 64;
 const SAVE_EVERY: Duration = Duration::from_secs(60);
 /// `why` looks through so many of the newest rows of the journal.
 const ROWS_FOR_WHY: usize = 4_000;
-/// How long a store that does not open is left alone; it doubles up to the longest.
-const FIRST_REOPEN: Duration = Duration::from_millis(100);
-const LONGEST_REOPEN: Duration = Duration::from_secs(5);
-
 /// Everything that the loop holds.
 pub(super) struct Shell {
     pub config: Rc<SiteConfig>,
@@ -45,6 +44,8 @@ pub(super) struct Shell {
     pub devices: Rc<Context>,
     pub next_due: Option<SiteTime>,
     pub saved_at: SiteTime,
+    /// While there is some, nothing moves.
+    pub trouble: Option<Trouble>,
 }
 
 /// What woke the loop.
@@ -56,18 +57,22 @@ enum Woken {
 }
 
 impl Shell {
-    /// Runs until it is told to stop, or until every sender of events is gone.
+    /// Runs until `stop` is done, or until every sender of events is gone.
     pub async fn run(
         &mut self,
         mut events: mpsc::Receiver<Envelope>,
         mut queries: mpsc::Receiver<Asked>,
-        mut stop: watch::Receiver<bool>,
+        stop: impl Future<Output = ()>,
     ) {
+        let mut stop = pin!(stop);
         loop {
+            if self.trouble.as_ref().is_some_and(Trouble::is_due) {
+                self.recover().await;
+            }
             let sleep = sleep_until(self.wake_at());
             let woken = tokio::select! {
                 biased;
-                _ = stop.wait_for(|stop| *stop) => Woken::Stop,
+                () = &mut stop => Woken::Stop,
                 query = queries.recv() => query.map_or(Woken::Stop, Woken::Query),
                 event = events.recv() => event.map_or(Woken::Stop, Woken::Event),
                 () = sleep => Woken::Due,
@@ -82,8 +87,12 @@ impl Shell {
                     while let (true, Ok(next)) = (waiting.len() < MOST_EVENTS, events.try_recv()) {
                         waiting.push(next);
                     }
-                    self.take(waiting).await;
+                    // in trouble whoever waits for a verdict hears 429; all else is said again after the rebuild
+                    if self.trouble.is_none() {
+                        self.take(waiting).await;
+                    }
                 }
+                Woken::Due if self.trouble.is_some() => {}
                 Woken::Due => self.take(Vec::new()).await,
             }
         }
@@ -97,6 +106,7 @@ impl Shell {
             events.push(event);
             answers.push(answer);
         }
+        self.excuse_standstill(now.site);
         events.extend(self.presence.borrow_mut().due(now.site));
         let Stepped { mut batch, outlook, verdicts } = self.core.step(now, events);
         log(&batch);
@@ -106,13 +116,23 @@ impl Shell {
             if let Err(error) = self.store.commit(batch).await {
                 // whoever waits for a verdict hears 429
                 drop(answers);
-                error!(%error, "a commit failed: the store is reopened and the state rebuilt");
-                return self.recover().await;
+                return self.fails(&error);
             }
             self.saved_at = now.site;
         }
+        if self.trouble.take().is_some() {
+            info!("the store works again");
+        }
         self.publish(outlook);
         reply(answers, verdicts);
+    }
+
+    /// Polls that could not be answered are no silence.
+    fn excuse_standstill(&self, now: SiteTime) {
+        if let Some(standstill) = self.clock.stood_still() {
+            warn!(seconds = standstill.as_secs(), "the process stood still; nobody is blamed for that time");
+            self.presence.borrow_mut().resume(now);
+        }
     }
 
     fn publish(&mut self, outlook: Outlook) {
@@ -131,22 +151,29 @@ impl Shell {
     }
 
     /// A failed commit is a crash that we survive: its outcome is unknown, so the state is rebuilt from what the disk says.
+    fn fails(&mut self, error: &dyn Error) {
+        let trouble = Trouble::after(self.trouble.take(), error);
+        // a disk may be full for a week-end
+        if trouble.is_news {
+            error!(
+                error = trouble.why,
+                "the store fails: nothing moves until it works again, which is tried by itself"
+            );
+        }
+        self.trouble = Some(trouble);
+    }
+
+    /// Opens the store again and rebuilds the state.
     async fn recover(&mut self) {
-        let mut wait = FIRST_REOPEN;
-        let recalled = loop {
-            match self.store.reopen().await {
-                Ok(recalled) => break recalled,
-                Err(error) => error!(%error, "the store does not open; it is tried again"),
-            }
-            tokio::time::sleep(wait).await;
-            wait = (wait * 2).min(LONGEST_REOPEN);
+        let recalled = match self.store.reopen().await {
+            Ok(recalled) => recalled,
+            Err(error) => return self.fails(&error),
         };
         let manifests = self.manifests.clone();
         let listing = tokio::task::spawn_blocking(move || manifests.list()).await.unwrap_or_default();
         let opening = self.rebuild(recalled, listing);
         self.keeper.report_again();
-        // boxed: a step that fails leads here again
-        Box::pin(self.take(opening)).await;
+        self.take(opening).await;
     }
 
     /// Puts the state that the store holds in the place of the one in memory; says what its first step must hear.
@@ -168,15 +195,22 @@ impl Shell {
 
     /// When to wake although nothing happens.
     fn wake_at(&self) -> Instant {
+        if let Some(trouble) = &self.trouble {
+            return trouble.again();
+        }
         let now = self.clock.now().site;
         let save = self.next_due.map(|_| self.saved_at.plus(SAVE_EVERY));
         let next = [self.next_due, self.presence.borrow().next_due(), save].into_iter().flatten().min();
+        let heartbeat = self.clock.heartbeat();
         // a millisecond late rather than early: waking early would spin until the deadline
-        let wait = next.map_or(Duration::from_secs(3_600), |at| at.since(now) + Duration::from_millis(1));
-        Instant::now() + wait
+        let wait = next.map_or(heartbeat, |at| at.since(now) + Duration::from_millis(1));
+        Instant::now() + wait.min(heartbeat)
     }
 
-    async fn answer(&self, query: Query) -> Option<Vec<u8>> {
+    async fn answer(&self, query: Query) -> Answer {
+        if let Some(trouble) = &self.trouble {
+            return Answer::Trouble(trouble.why.clone());
+        }
         let (state, now) = (self.core.state(), self.clock.now().site);
         let json = match query {
             Query::Status => {
@@ -190,10 +224,13 @@ impl Shell {
                 let presence = self.presence.borrow();
                 let polled = |id: &crate::model::ControllerId| presence.last_poll(id.as_str());
                 let progress = |id: &crate::model::ControllerId| presence.progress(id.as_str()).cloned();
-                serde_json::to_vec(&report::why(state, now, &who, polled, progress, &rows)?)
+                match report::why(state, now, &who, polled, progress, &rows) {
+                    Some(why) => serde_json::to_vec(&why),
+                    None => return Answer::NoSuchGateway(who),
+                }
             }
         };
-        json.ok()
+        json.map_or_else(|error| Answer::Trouble(error.to_string()), Answer::Json)
     }
 
     fn counters(&self) -> report::Counters {

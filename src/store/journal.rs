@@ -3,7 +3,7 @@
 use redb::{ReadTransaction, ReadableTable, ReadableTableMetadata, WriteTransaction};
 
 use super::encoding::{decode, encode};
-use super::tables::JOURNAL;
+use super::tables::{JOURNAL, number_key};
 use crate::model::JournalEntry;
 
 /// The most rows that are kept.
@@ -27,16 +27,21 @@ pub(super) fn append(transaction: &WriteTransaction, rows: &[JournalEntry]) -> R
         return Ok(());
     }
     let mut table = transaction.open_table(JOURNAL)?;
-    let mut next = table.last()?.map_or(1, |(seq, _)| seq.value().saturating_add(1));
+    let mut next = table.last()?.map_or(1, |(seq, _)| number(seq.value()).saturating_add(1));
     for row in rows {
-        table.insert(next, &encode(row)?[..])?;
+        table.insert(&number_key(next)[..], &encode(row)?[..])?;
         next = next.saturating_add(1);
     }
     if table.len()? > JOURNAL_ROWS {
         let kept = next.saturating_sub(JOURNAL_ROWS - SLACK);
-        table.retain_in(..kept, |_, _| false)?;
+        table.retain_in::<&[u8], _>(..&number_key(kept)[..], |_, _| false)?;
     }
     Ok(())
+}
+
+/// A key that is no number of ours counts as zero: the journal is for people, and no reason to set a store aside.
+fn number(key: &[u8]) -> u64 {
+    key.try_into().map_or(0, u64::from_be_bytes)
 }
 
 /// The newest rows, oldest of them first. A row of a later release that this one cannot read leaves a gap in the numbers.
@@ -46,7 +51,7 @@ pub(super) fn newest(transaction: &ReadTransaction, limit: usize) -> Result<Vec<
     for row in table.iter()?.rev().take(limit) {
         let (seq, bytes) = row?;
         if let Ok(entry) = decode(bytes.value()) {
-            rows.push(JournalRow { seq: seq.value(), entry });
+            rows.push(JournalRow { seq: number(seq.value()), entry });
         }
     }
     rows.reverse();

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{
     ActionId, Client, ControllerId, Digest, FailedReason, GatewaySpec, Identity, JournalEntry, Presence, RolloutId,
-    RolloutSpec, SiteTime, SkippedReason, Sums, Version,
+    RolloutSpec, SiteTime, SkippedReason, Sums, Texts, Version,
 };
 
 /// One transaction: what changed in one step.
@@ -106,8 +106,8 @@ pub struct GatewayRecord {
     #[serde(default)]
     pub client: Client,
     /// What it reported.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub attributes: BTreeMap<String, String>,
+    #[serde(default, skip_serializing_if = "Texts::is_empty")]
+    pub attributes: Texts,
     /// Keys that it reported once and no more.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub former_keys: BTreeSet<String>,

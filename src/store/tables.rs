@@ -1,30 +1,33 @@
 //! The tables: how a snapshot lies in redb, how it is read, and how a batch is written.
 //!
-//! Keys and values are bytes: redb's own `&str` panics on bytes that are not UTF-8.
+//! Keys and values are bytes, in all tables alike: redb's own `&str` panics on bytes that are not UTF-8, and each other pair of
+//! types is another copy of its trees in the binary, 50 kB that stay resident. Numbers are big-endian, so that they sort.
 
 use std::fmt::Display;
 use std::str::{self, FromStr};
 
-use redb::{Key, ReadTransaction, ReadableTable, Table, TableDefinition, WriteTransaction};
+use redb::{ReadTransaction, ReadableTable, Table, TableDefinition, WriteTransaction};
 
 use super::encoding::{LostNote, Record, Unreadable, decode, encode};
 use super::record::{Batch, Snapshot};
 use crate::model::{ControllerId, Digest, RolloutId};
 
 type Bytes = &'static [u8];
+type Rows = TableDefinition<'static, Bytes, Bytes>;
 
 /// The shape of the tables. Raised when an older binary could not even find the records.
 ///
 /// Should redb's own file format ever change, the new file needs another name: older binaries take it for garbage.
 pub(super) const FORMAT: u64 = 1;
 
-const META: TableDefinition<Bytes, u64> = TableDefinition::new("meta");
-const SITE: TableDefinition<Bytes, Bytes> = TableDefinition::new("site");
-const GATEWAYS: TableDefinition<Bytes, Bytes> = TableDefinition::new("gateways");
-const ROLLOUTS: TableDefinition<u64, Bytes> = TableDefinition::new("rollouts");
-const MEMBERS: TableDefinition<(u64, Bytes), Bytes> = TableDefinition::new("members");
-const ARTIFACTS: TableDefinition<&[u8; 32], Bytes> = TableDefinition::new("artifacts");
-pub(super) const JOURNAL: TableDefinition<u64, Bytes> = TableDefinition::new("journal");
+const META: Rows = TableDefinition::new("meta");
+const SITE: Rows = TableDefinition::new("site");
+const GATEWAYS: Rows = TableDefinition::new("gateways");
+const ROLLOUTS: Rows = TableDefinition::new("rollouts");
+/// The rollout's number, and behind it the gateway's id.
+const MEMBERS: Rows = TableDefinition::new("members");
+const ARTIFACTS: Rows = TableDefinition::new("artifacts");
+pub(super) const JOURNAL: Rows = TableDefinition::new("journal");
 
 const FORMAT_KEY: &[u8] = b"format";
 const SITE_KEY: &[u8] = b"site";
@@ -50,7 +53,7 @@ fn garbage(what: impl Display) -> LoadError {
 
 /// Makes the tables of a new store.
 pub(super) fn create(transaction: &WriteTransaction, note: Option<&LostNote>) -> Result<(), redb::Error> {
-    transaction.open_table(META)?.insert(FORMAT_KEY, FORMAT)?;
+    transaction.open_table(META)?.insert(FORMAT_KEY, &number_key(FORMAT)[..])?;
     let mut site = transaction.open_table(SITE)?;
     put(&mut site, TIME_KEY, Some(&Snapshot::default().time))?;
     put(&mut site, LOST_KEY, note)?;
@@ -64,12 +67,13 @@ pub(super) fn create(transaction: &WriteTransaction, note: Option<&LostNote>) ->
 
 /// Reads everything but the journal, the format before anything else.
 pub(super) fn load(transaction: &ReadTransaction) -> Result<(Snapshot, Option<LostNote>), LoadError> {
-    match transaction.open_table(META)?.get(FORMAT_KEY)?.map(|format| format.value()) {
-        Some(FORMAT) => {}
-        Some(found) if found > FORMAT => {
+    let format = transaction.open_table(META)?.get(FORMAT_KEY)?.ok_or_else(|| garbage("its format is missing"))?;
+    match number(format.value())? {
+        FORMAT => {}
+        found if found > FORMAT => {
             return Err(LoadError::Record(Unreadable::Newer { what: "its format", found, known: FORMAT }));
         }
-        found => return Err(garbage(format!("its format is {found:?}"))),
+        found => return Err(garbage(format!("its format is {found}"))),
     }
     let mut snapshot = Snapshot::default();
     let note = load_site(transaction, &mut snapshot)?;
@@ -93,22 +97,31 @@ fn load_tables(transaction: &ReadTransaction, snapshot: &mut Snapshot) -> Result
     }
     for row in transaction.open_table(ROLLOUTS)?.iter()? {
         let (key, value) = row?;
-        snapshot.rollouts.insert(RolloutId(key.value()), record(value.value())?);
+        snapshot.rollouts.insert(RolloutId(number(key.value())?), record(value.value())?);
     }
     for row in transaction.open_table(MEMBERS)?.iter()? {
         let (key, value) = row?;
-        let (rollout, gateway) = key.value();
-        snapshot.members.insert((RolloutId(rollout), text(gateway)?), record(value.value())?);
+        let (rollout, gateway) =
+            key.value().split_at_checked(8).ok_or_else(|| garbage("a member's key is too short"))?;
+        snapshot.members.insert((RolloutId(number(rollout)?), text(gateway)?), record(value.value())?);
     }
     for row in transaction.open_table(ARTIFACTS)?.iter()? {
         let (key, value) = row?;
-        snapshot.artifacts.insert(Digest::new(*key.value()), record(value.value())?);
+        snapshot.artifacts.insert(Digest::new(key.value().try_into().map_err(garbage)?), record(value.value())?);
     }
     Ok(())
 }
 
 fn record<R: Record>(bytes: &[u8]) -> Result<R, LoadError> {
     decode(bytes).map_err(LoadError::Record)
+}
+
+pub(super) fn number_key(number: u64) -> [u8; 8] {
+    number.to_be_bytes()
+}
+
+fn number(key: &[u8]) -> Result<u64, LoadError> {
+    Ok(u64::from_be_bytes(key.try_into().map_err(garbage)?))
 }
 
 fn text(key: &[u8]) -> Result<ControllerId, LoadError> {
@@ -123,7 +136,7 @@ pub(super) fn write(transaction: &WriteTransaction, batch: &Batch, had_note: boo
     if batch.site.is_some() {
         put(&mut site, SITE_KEY, batch.site.as_ref())?;
         if had_note {
-            put::<_, LostNote>(&mut site, LOST_KEY, None)?;
+            put::<LostNote>(&mut site, LOST_KEY, None)?;
         }
     }
     if !batch.gateways.is_empty() {
@@ -132,12 +145,12 @@ pub(super) fn write(transaction: &WriteTransaction, batch: &Batch, had_note: boo
     }
     if !batch.rollouts.is_empty() {
         let mut table = transaction.open_table(ROLLOUTS)?;
-        batch.rollouts.iter().try_for_each(|(id, to)| put(&mut table, id.0, to.as_ref()))?;
+        batch.rollouts.iter().try_for_each(|(id, to)| put(&mut table, &number_key(id.0), to.as_ref()))?;
     }
     if !batch.members.is_empty() {
         let mut table = transaction.open_table(MEMBERS)?;
         for ((rollout, gateway), to) in &batch.members {
-            put(&mut table, (rollout.0, gateway.as_str().as_bytes()), to.as_ref())?;
+            put(&mut table, &[&number_key(rollout.0), gateway.as_str().as_bytes()].concat(), to.as_ref())?;
         }
     }
     if !batch.artifacts.is_empty() {
@@ -147,11 +160,7 @@ pub(super) fn write(transaction: &WriteTransaction, batch: &Batch, had_note: boo
     Ok(())
 }
 
-fn put<K: Key, R: Record>(
-    table: &mut Table<'_, K, Bytes>,
-    key: K::SelfType<'_>,
-    to: Option<&R>,
-) -> Result<(), redb::Error> {
+fn put<R: Record>(table: &mut Table<'_, Bytes, Bytes>, key: &[u8], to: Option<&R>) -> Result<(), redb::Error> {
     match to {
         Some(record) => drop(table.insert(key, &encode(record)?[..])?),
         None => drop(table.remove(key)?),

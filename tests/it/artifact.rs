@@ -380,6 +380,32 @@ async fn one_bad_artifact_does_not_hold_up_the_next() {
 }
 
 #[tokio::test]
+async fn a_cached_file_that_is_cut_written_to_or_removed_with_its_directory_is_not_served_and_comes_back() {
+    let world = World::new();
+    std::fs::write(world.file("os.swu"), "test").unwrap();
+    keeping(world.cache(), NEVER, async |mut kept| {
+        let spec = world.spec(b"test");
+        let digest = spec.key.digest;
+        kept.wanted.send_replace(vec![spec]);
+        kept.next().await;
+        let path = world.cache().path(&digest);
+        let damages: [fn(&Path); 3] = [
+            |path| std::fs::write(path, "te").unwrap(),
+            |path| std::fs::write(path, "tesd").unwrap(),
+            |path| std::fs::remove_dir_all(path.parent().unwrap().parent().unwrap()).unwrap(),
+        ];
+        for damage in damages {
+            assert!(kept.keeper.open(&digest).is_ok());
+            damage(&path);
+            assert!(kept.keeper.open(&digest).is_err(), "it is not what was verified");
+            assert!(matches!(kept.next().await, ArtifactFact::Verified(_)));
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), "test");
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn an_artifact_found_damaged_while_serving_is_fetched_again() {
     let world = World::new();
     std::fs::write(world.file("os.swu"), "test").unwrap();

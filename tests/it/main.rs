@@ -13,6 +13,7 @@ mod engine;
 mod fetch;
 mod http;
 mod intake;
+mod process;
 mod resources;
 mod simulate;
 mod store;

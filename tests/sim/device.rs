@@ -55,7 +55,7 @@ pub struct Device {
     job: Option<Order>,
     partial: Option<(Digest, u64)>,
     tries: u8,
-    cut_tries: u8,
+    cut_tries: u32,
     /// Words that nobody asked for, sent before its next polls.
     extras: VecDeque<(ActionId, Execution, Finished)>,
 }
@@ -84,6 +84,8 @@ enum Next {
     Download,
     Install,
     Poll,
+    /// Said that its install failed; nobody says it again.
+    Failed,
     /// The word that ends the order, tried so often.
     Word(u8),
 }
@@ -182,6 +184,10 @@ impl Device {
             }
             (Doing::Fetching, Reply::Order(order)) => self.take(order),
             (Doing::Polling | Doing::Fetching, _) if failed => self.idle_after_error(),
+            (Doing::Saying(Next::Failed), reply) => {
+                self.word_lost |= reply != Reply::Heard;
+                self.idle()
+            }
             (Doing::Saying(Next::Word(tries)), reply) => self.word_answered(tries, &reply),
             // SWUpdate gives up when it cannot say that it begins, and starts over at its next poll
             (Doing::Saying(Next::Download), _) if failed && self.character.client == Client::SwUpdate => self.idle(),
@@ -294,7 +300,8 @@ impl Device {
 
     fn pause_download(&mut self) -> Act {
         self.cut_tries += 1;
-        if self.cut_tries > 5 {
+        // rhu tries for ever
+        if self.cut_tries > 5 && self.character.client != Client::Rauc {
             return self.idle();
         }
         self.doing = Doing::PausingDownload;

@@ -66,10 +66,6 @@ pub const FATES: &[Fate] = &[
 pub const CLIENTS: &[Client] = &[Client::SwUpdate, Client::Rauc, Client::Zephyr];
 
 impl Character {
-    pub fn good(client: Client) -> Self {
-        Self { client, reports: true, fate: Fate::Good }
-    }
-
     pub fn seeded(random: &mut fastrand::Rng, fate: Fate) -> Self {
         let client = *random.choice(CLIENTS).unwrap();
         // without a version nobody knows what one runs that answers to strange ids: it waits for a person
@@ -94,21 +90,29 @@ impl Character {
         match fate {
             _ if self.arrives() => vec![Step::Updated],
             // it says nothing about a failure; its version tells, if it gets to report one between its tries
-            Fate::Fails(_) | Fate::FallsBack if client == Client::Zephyr => match reports {
-                true => vec![Step::Failed(WrongVersion), Step::Failed(NoFeedback)],
-                false => vec![Step::Failed(NoFeedback)],
-            },
-            Fate::FallsBack if client == Client::Rauc => match reports {
-                true => vec![Step::Failed(WrongVersion)],
-                // it says success and never says what it runs: nobody can know
-                false => vec![Step::Updated],
-            },
+            Fate::Fails(_) | Fate::FallsBack if client == Client::Zephyr => {
+                let unheard = Step::Failed(NoFeedback);
+                if reports { vec![Step::Failed(WrongVersion), unheard] } else { vec![unheard] }
+            }
+            Fate::FallsBack if client == Client::Rauc => {
+                // one that says success and never what it runs: nobody can know
+                vec![if reports { Step::Failed(WrongVersion) } else { Step::Updated }]
+            }
             Fate::Fails(_) | Fate::FallsBack => vec![Step::Failed(Reported)],
             Fate::SilentAfterFetch | Fate::SilentAfterDownload => vec![Step::Failed(NoFeedback)],
             Fate::NeverPolls => vec![Step::Waiting(WaitingReason::Offline)],
             Fate::NeverFetches => vec![Step::Failed(NotFetched)],
             Fate::Lies => vec![Step::Failed(SuccessWithoutDownload)],
             Fate::Good | Fate::Cut(_) | Fate::Strange | Fate::Noisy => unreachable!("these arrive"),
+        }
+    }
+
+    /// How it may end besides if its last word never arrived.
+    pub fn ends_unheard(self) -> Vec<Step> {
+        match (self.reports, self.arrives()) {
+            (true, true) => Vec::new(),
+            (false, _) => vec![Step::Failed(FailedReason::NoFeedback)],
+            (true, false) => vec![Step::Failed(FailedReason::NoFeedback), Step::Failed(FailedReason::WrongVersion)],
         }
     }
 }

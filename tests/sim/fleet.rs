@@ -18,6 +18,8 @@ pub const NEW: &str = "2.0.0";
 pub const POLL: Duration = Duration::from_secs(60);
 /// When silence means offline.
 pub const OFFLINE_AFTER: Duration = Duration::from_secs(600);
+/// How many gateways may download at once.
+pub const SLOTS: u32 = 24;
 /// An artifact's size, in bytes.
 pub const SIZE: u64 = 1_000_000;
 
@@ -57,30 +59,31 @@ pub fn gateway(id: &ControllerId) -> GatewaySpec {
     }
 }
 
-/// One gateway first, then the rest; failures do not stop it.
+/// One gateway first, then the rest; failures do not stop it, and nothing takes longer than it must.
 pub fn rollout(version: &str) -> RolloutSpec {
+    let first = WaveSpec { soak: minutes(3), ..WaveSpec::CANARY };
     RolloutSpec {
         artifact: artifact(version),
         selector: Selector { match_labels: [("hall".to_owned(), "7".to_owned())].into() },
         strategy: Strategy {
-            waves: vec![WaveSpec::CANARY],
-            max_in_flight: "25%".parse().unwrap(),
+            waves: vec![first, WaveSpec { soak: minutes(3), ..WaveSpec::REST }],
+            max_in_flight: "40%".parse().unwrap(),
             max_failures: Amount::Count(1_000_000),
         },
-        deadlines: Deadlines { download: minutes(20), install: minutes(15), confirm: minutes(15) },
+        deadlines: Deadlines { download: minutes(5), install: minutes(4), confirm: minutes(5) },
         attempts: 3,
         confirm_by: ConfirmBy::Auto,
         paused: false,
     }
 }
 
-pub fn settings() -> Settings {
-    Settings { poll_interval: POLL, download_slots: 24, version_keys: [].into() }
+pub fn settings(slots: u32) -> Settings {
+    Settings { poll_interval: POLL, download_slots: slots, version_keys: [].into() }
 }
 
 pub fn listing(gateways: &[GatewaySpec], rollouts: &[(&str, RolloutSpec)]) -> Listing {
     let gateways = gateways.iter().cloned().map(Intent::Gateway);
-    let rollouts = rollouts.iter().map(|(name, spec)| Intent::Rollout(Identity((*name).into()), spec.clone()));
+    let rollouts = rollouts.iter().map(|(name, spec)| Intent::Rollout(Identity((*name).into()), spec.clone().into()));
     Listing { intents: gateways.chain(rollouts).collect(), refused: Vec::new() }
 }
 

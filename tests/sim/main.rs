@@ -16,3 +16,6 @@ mod world;
 
 mod calm;
 mod crash_at_every_commit;
+mod people;
+mod props;
+mod storms;

@@ -10,7 +10,7 @@ use crate::site::InFlight;
 
 type Rollouts = BTreeMap<RolloutId, RolloutRecord>;
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Oracle {
     /// What is committed, by our own account.
     pub committed: Snapshot,
@@ -23,25 +23,12 @@ pub struct Oracle {
     owners: BTreeMap<ActionId, (RolloutId, ControllerId)>,
     /// Orders that a gateway was given.
     granted: BTreeSet<(ControllerId, ActionId)>,
-    slots: u32,
-    /// Gateways that run the artifact a rollout brings, by their own account.
-    pub arrived: BTreeSet<ControllerId>,
+    pub slots: u32,
+    /// What every gateway runs, by its own account.
+    pub runs: BTreeMap<ControllerId, String>,
 }
 
 impl Oracle {
-    pub fn new(slots: u32) -> Self {
-        Self {
-            committed: Snapshot::default(),
-            uncertain: None,
-            held: BTreeSet::new(),
-            paused: BTreeSet::new(),
-            owners: BTreeMap::new(),
-            granted: BTreeSet::new(),
-            slots,
-            arrived: BTreeSet::new(),
-        }
-    }
-
     /// A commit begins whose end nobody may learn.
     pub fn begins(&mut self, batch: &Batch) {
         self.uncertain = Some(batch.clone());
@@ -180,12 +167,13 @@ impl Oracle {
                     self.committed.members.iter().filter(|((of, _), m)| {
                         of == id && m.wave.map(usize::from) == Some(earlier) && counts_for_proof(m)
                     });
+                let version = rollout.spec.artifact.key.version.as_str();
                 let (mut all, mut good) = (0, 0);
                 for ((_, gateway), _) in members {
                     all += 1;
-                    good += usize::from(self.arrived.contains(gateway));
+                    good += usize::from(self.runs.get(gateway).is_some_and(|runs| runs == version));
                 }
-                assert!(good * 2 >= all && good > 0, "wave {at} opened when {good} of {all} before it had arrived");
+                assert!(good * 2 >= all, "wave {at} opened when {good} of {all} before it had arrived");
             }
         }
     }

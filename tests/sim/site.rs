@@ -47,6 +47,8 @@ pub struct Site {
     /// Site time is this at that virtual time.
     origin: (SiteTime, u64),
     next_due: Option<SiteTime>,
+    /// What the board shows may not be what the store says.
+    pub stale: bool,
 }
 
 /// What to tell whom after a commit.
@@ -57,28 +59,29 @@ pub struct Published {
 
 impl Site {
     /// A process that starts at a virtual time with what the store says.
-    pub fn start(snapshot: Snapshot, at: u64, boot: &str, random: u32) -> Self {
+    pub fn start(snapshot: Snapshot, at: u64, boot: &str, random: u32, slots: u32) -> Self {
         let saved = snapshot.time.clone();
         let gap = std::time::Duration::from_millis(at.saturating_sub(saved.boot_ms));
         let time = saved.site.resumed((saved.boot_id == boot).then_some(gap));
         let mut site = Self {
-            core: Core::rebuild(snapshot, settings(), ActionId::base(random)),
+            core: Core::rebuild(snapshot, settings(slots), ActionId::base(random)),
             board: Board::default(),
             presence: Presence::new(Pacing { told: POLL, offline_after: OFFLINE_AFTER }),
             in_flight: None,
             inbox: VecDeque::new(),
             origin: (time, at),
             next_due: None,
+            stale: false,
         };
         site.meet_gateways(at);
         site
     }
 
     /// After a failed commit: the same process with what the store says now. Its time goes on.
-    pub fn rebuild(&mut self, snapshot: Snapshot, at: u64, random: u32) -> Vec<Waiter> {
-        self.core = Core::rebuild(snapshot, settings(), ActionId::base(random));
-        self.board.clear();
-        self.next_due = None;
+    pub fn rebuild(&mut self, snapshot: Snapshot, at: u64, random: u32, slots: u32) -> Vec<Waiter> {
+        self.core = Core::rebuild(snapshot, settings(slots), ActionId::base(random));
+        // the board stays as it was until the next outlook: its links are hints
+        (self.stale, self.next_due) = (true, None);
         self.meet_gateways(at);
         let flying = self.in_flight.take().into_iter().flat_map(|flying| flying.waiters);
         flying.chain(self.inbox.drain(..).map(|(_, waiter)| waiter)).collect()
@@ -111,8 +114,11 @@ impl Site {
         self.in_flight.is_none() && self.inbox.is_empty()
     }
 
-    /// When the loop wakes although nothing happens.
+    /// When the loop wakes although nothing happens; while it commits it looks at no clock.
     pub fn wakes_at(&self) -> Option<u64> {
+        if self.in_flight.is_some() {
+            return None;
+        }
         let due = [self.next_due, self.presence.next_due()].into_iter().flatten().min()?;
         Some(self.virtual_time(due))
     }
@@ -146,7 +152,7 @@ impl Site {
         for (id, entry) in &outlook.board {
             self.board.put(id.clone(), entry.clone());
         }
-        self.next_due = outlook.next_due;
+        (self.stale, self.next_due) = (false, outlook.next_due);
         Published { answers: waiters.into_iter().zip(verdicts.into_iter().map(Some)).collect(), outlook }
     }
 }

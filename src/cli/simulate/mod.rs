@@ -18,6 +18,7 @@ mod site;
 mod usage;
 mod verdict;
 
+use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -26,6 +27,7 @@ use clap::{Args, ValueEnum};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::LocalSet;
 
+pub(super) use amounts::format_bytes;
 use amounts::{parse_bytes, parse_kill_every, parse_share};
 use files::Directory;
 use run::Simulation;
@@ -115,9 +117,10 @@ async fn stop_signal() -> anyhow::Result<()> {
 }
 
 fn print(report: &Report, output: Output) -> anyhow::Result<()> {
+    let mut out = io::stdout();
     match output {
-        Output::Text => print!("{}", report.text()),
-        Output::Json => println!("{}", serde_json::to_string_pretty(report)?),
+        Output::Text => write!(out, "{}", report.text())?,
+        Output::Json => writeln!(out, "{}", serde_json::to_string_pretty(report)?)?,
     }
     Ok(())
 }

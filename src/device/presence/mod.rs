@@ -40,7 +40,8 @@ pub struct Progress {
 #[derive(Debug)]
 pub struct Presence {
     pacing: Pacing,
-    tracks: HashMap<ControllerId, Track>,
+    /// Boxed: half of a hash map's room is empty, and a track is large.
+    tracks: HashMap<ControllerId, Box<Track>>,
     /// When to look at a gateway again. A poll does not move an entry: it is corrected when its time comes.
     due: BTreeSet<(SiteTime, ControllerId)>,
 }
@@ -68,7 +69,19 @@ impl Presence {
         self.due.clear();
         for (id, state, pace, client) in gateways {
             let track = Track::restored(now, state, pace, client, self.pacing);
-            self.tracks.insert(id.clone(), track);
+            self.tracks.insert(id.clone(), Box::new(track));
+            self.list(&id);
+        }
+    }
+
+    /// The site itself stood still: silence is counted from now.
+    pub fn resume(&mut self, now: SiteTime) {
+        self.due.clear();
+        let ids: Vec<_> = self.tracks.keys().cloned().collect();
+        for id in ids {
+            let track = self.track(&id);
+            track.listed = None;
+            track.excuse_silence(now);
             self.list(&id);
         }
     }
@@ -126,7 +139,7 @@ impl Presence {
 
     /// Is it there?
     pub fn state(&self, id: &str) -> State {
-        self.tracks.get(id).map(Track::state).unwrap_or_default()
+        self.tracks.get(id).map(|track| track.state()).unwrap_or_default()
     }
 
     /// When it polled last since the site started.
@@ -136,7 +149,7 @@ impl Presence {
 
     /// The interval at which it really polls.
     pub fn interval(&self, id: &str) -> Duration {
-        self.tracks.get(id).map_or(self.pacing.told, Track::pace)
+        self.tracks.get(id).map_or(self.pacing.told, |track| track.pace())
     }
 
     /// Its last word on the order that is under way.
@@ -158,7 +171,7 @@ impl Presence {
 
     /// We could not give it what it asked for.
     pub fn excuse(&mut self, id: &ControllerId) {
-        self.track(id).excused = true;
+        self.track(id).excuse();
     }
 
     /// Did we fail it since it fetched its order?
@@ -181,7 +194,7 @@ impl Presence {
     }
 
     fn track(&mut self, id: &ControllerId) -> &mut Track {
-        self.tracks.entry(id.clone()).or_insert_with(|| Track::new(self.pacing))
+        self.tracks.entry(id.clone()).or_insert_with(|| Box::new(Track::new(self.pacing)))
     }
 
     /// Sees to it that a gateway is looked at no later than its deadline; looking too early is corrected then.

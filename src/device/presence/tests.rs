@@ -47,6 +47,22 @@ fn silence_is_quiet_after_two_intervals_then_offline_and_the_next_poll_is_seen()
 }
 
 #[test]
+fn after_a_standstill_of_the_site_silence_is_counted_anew() {
+    let mut presence = started(State::Polling);
+    let quiet: ControllerId = "gw-2".parse().unwrap();
+    presence.poll(&quiet, at(0), None);
+    assert_eq!(presence.due(at(120)).len(), 2);
+    presence.poll(&gateway(), at(121), None);
+
+    presence.resume(at(605));
+    assert_eq!(presence.due(at(724)), []);
+    assert_eq!(presence.due(at(725)), [Event::Quiet(gateway())]);
+    assert_eq!(presence.due(at(1_204)), []);
+    assert_eq!(presence.due(at(1_205)).len(), 2, "offline, both");
+    assert_eq!(presence.next_due(), None);
+}
+
+#[test]
 fn a_loop_that_looks_late_says_offline_once() {
     let mut presence = started(State::Polling);
     assert_eq!(presence.due(at(10_000)), [Event::Offline(gateway())]);
@@ -157,4 +173,17 @@ fn our_failures_excuse_until_the_next_fetch() {
     assert!(presence.excused("gw-1"));
     presence.fetched(&gateway());
     assert!(!presence.excused("gw-1"));
+}
+
+#[test]
+fn rhu_is_not_quiet_for_five_minutes_after_a_start_or_an_error_of_ours() {
+    let mut presence = Presence::new(PACING);
+    presence.start(at(0), [(gateway(), State::Polling, None, Client::Rauc)]);
+    assert_eq!(presence.due(at(299)), [], "it may have polled while the site was down");
+    assert_eq!(presence.poll(&gateway(), at(300), None), []);
+    presence.poll(&gateway(), at(360), None);
+    presence.excuse(&gateway());
+    assert_eq!(presence.due(at(660)), []);
+    assert_eq!(presence.poll(&gateway(), at(661), None), [], "nor is that its rhythm");
+    assert_eq!(presence.due(at(781)), [Event::Quiet(gateway())]);
 }

@@ -21,6 +21,8 @@ pub(super) struct Track {
     pace: Duration,
     client: Client,
     client_since: Option<SiteTime>,
+    /// We may have failed its last poll.
+    failed: bool,
     /// The `tell_poll_from` that was told.
     told_for: Option<SiteTime>,
     /// Its entry in the set of deadlines.
@@ -54,6 +56,8 @@ impl Track {
             pace,
             client,
             client_since: None,
+            // whoever polled while the site was down found nobody
+            failed: true,
             told_for: None,
             listed: None,
             attributes_sent: None,
@@ -82,17 +86,23 @@ impl Track {
         returned
     }
 
+    /// It may have polled while nobody could hear it.
+    pub(super) fn excuse_silence(&mut self, now: SiteTime) {
+        self.heard = now;
+    }
+
     /// A poll; true if its pace changed by it.
     pub(super) fn polled(&mut self, now: SiteTime, pacing: Pacing) -> bool {
         if let Some(last) = self.polled {
             let gap = now.since(last);
             // Longer than that it was away: an absence is no rhythm, and would hide the next one.
-            if gap <= pacing.offline_after {
+            if gap <= pacing.offline_after && !self.stays_away() {
                 let [_, b, c, d] = self.gaps;
                 self.gaps = [b, c, d, gap];
             }
         }
         self.polled = Some(now);
+        self.failed = false;
         let pace = bucket(pacing.told, self.gaps.into_iter().max().unwrap_or_default());
         std::mem::replace(&mut self.pace, pace) != pace
     }
@@ -122,10 +132,20 @@ impl Track {
         self.attributes_sent.is_none_or(|sent| now.since(sent) >= pacing.told.mul_f32(0.75))
     }
 
+    /// We could not give it what it asked for.
+    pub(super) fn excuse(&mut self) {
+        (self.excused, self.failed) = (true, true);
+    }
+
+    fn stays_away(&self) -> bool {
+        self.failed && self.client == Client::Rauc
+    }
+
     /// When its silence means something more than now.
     pub(super) fn deadline(&self, pacing: Pacing) -> Option<SiteTime> {
         let offline = self.heard.plus(pacing.offline_after);
-        let quiet = self.pace.max(State::SHORTEST_INTERVAL).saturating_mul(2);
+        let pace = if self.stays_away() { self.pace.max(State::RHU_RETRY) } else { self.pace };
+        let quiet = pace.max(State::SHORTEST_INTERVAL).saturating_mul(2);
         match self.state {
             State::Never | State::Offline => None,
             State::Polling => Some(offline.min(self.heard.plus(quiet))),

@@ -96,12 +96,18 @@ impl Device {
     async fn respond(self, request: Request<Incoming>, busy: Busy) -> Result<hyper::Response<Body>, Gone> {
         let (parts, body) = request.into_parts();
         let head = Head::new(&parts, &self.local);
-        let response = match self.read(&head, body).await? {
-            Ok(body) => self.answer(&head, &body, busy).await,
-            Err(refusal) => Body::whole(refusal, busy),
+        let answer = match self.read(&head, body).await? {
+            Ok(body) => self.decide(&head, &body),
+            Err(refusal) => Answer::Now(refusal),
         };
+        let asked = tracing::enabled!(tracing::Level::DEBUG).then(|| (parts.method.clone(), shortened(head.path)));
+        // hyper's read buffer belongs to the head for as long as it lives, so it goes before anything is waited for
+        drop(parts);
+        let response = self.give(answer, busy).await;
         let status = response.status();
-        tracing::debug!(method = %parts.method, path = %shortened(head.path), status = status.as_u16(), "answered");
+        if let Some((method, path)) = asked {
+            tracing::debug!(%method, path, status = status.as_u16(), "answered");
+        }
         self.context.stats.count(|counts| {
             counts.requests += 1;
             counts.unauthorized += u64::from(status == StatusCode::UNAUTHORIZED);
@@ -158,7 +164,7 @@ impl Device {
         _ = timeout(self.context.caps.body, rest).await;
     }
 
-    async fn answer(&self, head: &Head<'_>, body: &[u8], busy: Busy) -> hyper::Response<Body> {
+    fn decide(&self, head: &Head<'_>, body: &[u8]) -> Answer {
         let context = &self.context;
         let Reply { seen, answer } = ddi::answer(
             &context.board.borrow(),
@@ -169,6 +175,11 @@ impl Device {
             body,
         );
         context.sink.tell(seen);
+        answer
+    }
+
+    async fn give(&self, answer: Answer, busy: Busy) -> hyper::Response<Body> {
+        let context = &self.context;
         match answer {
             Answer::Now(response) => Body::whole(response, busy),
             Answer::Ask(event, pending) => {
@@ -208,6 +219,6 @@ async fn collect(mut body: Incoming, most: usize) -> Result<Vec<u8>, Uncollected
 }
 
 /// As much of a path as a log line takes; hyper lets only visible ASCII into it.
-fn shortened(path: &str) -> &str {
-    path.get(..200).unwrap_or(path)
+fn shortened(path: &str) -> String {
+    path.get(..200).unwrap_or(path).to_owned()
 }

@@ -1,7 +1,7 @@
 //! An artifact on its way to a device: opened, agreed upon, sent, and its last byte held back until that is committed.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, IoSliceMut};
 use std::os::unix::fs::FileExt;
 use std::pin::Pin;
 use std::rc::Rc;
@@ -10,12 +10,15 @@ use std::task::{Context as Wake, Poll, ready};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
+use rustix::io::{ReadWriteFlags, preadv2};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::device::ddi::{self, Download};
+use crate::model::Verdict;
 
+use super::share::Share;
 use super::{Context, Opened};
 
 /// Why a body ends before its length: the device sees a cut connection and resumes; it is never given padding.
@@ -27,6 +30,8 @@ pub(super) enum Broken {
     Abandoned(#[from] tokio::task::JoinError),
     #[error("that the artifact was served could not be recorded")]
     Unrecorded,
+    #[error("its order was withdrawn meanwhile")]
+    Withdrawn,
 }
 
 /// A chunk on its way from the file, and the buffer it came in.
@@ -47,6 +52,7 @@ struct Moving {
     context: Rc<Context>,
     download: Download,
     file: Arc<File>,
+    _share: Share,
     _permit: OwnedSemaphorePermit,
 }
 
@@ -59,18 +65,29 @@ pub(super) async fn start(
     download: Download,
 ) -> Result<(ddi::Response, Sending), ddi::Response> {
     let ready = async {
+        let share = share(context, &download).await?;
         let permit = permit(context).await?;
-        Some((permit, open(context, &download).await?))
+        Some((share, permit, open(context, &download).await?))
     };
-    let Some((permit, file)) = ready.await else {
+    let Some((share, permit, file)) = ready.await else {
         context.presence.borrow_mut().excuse(&download.gateway);
         return Err(ddi::too_busy());
     };
-    let moving = Rc::new(Moving { context: Rc::clone(context), download, file: Arc::new(file), _permit: permit });
+    let file = Arc::new(file);
+    let moving = Rc::new(Moving { context: Rc::clone(context), download, file, _share: share, _permit: permit });
     let verdict = context.sink.ask(moving.download.requested(), context.caps.verdict).await;
     let head = moving.download.respond(&mut context.presence.borrow_mut(), verdict)?;
     let next = moving.download.first;
     Ok((head, Sending { moving, next, reading: None, buffer: BytesMut::new() }))
+}
+
+/// The gateway's own leave for one more; waits for one of its bodies to end, if not too many wait.
+async fn share(context: &Rc<Context>, download: &Download) -> Option<Share> {
+    if let Some(share) = context.shares.try_take(&download.gateway) {
+        return Some(share);
+    }
+    let _waiting = Waiting::new(context)?;
+    timeout(context.caps.repair, context.shares.take(&download.gateway)).await.ok()?
 }
 
 /// Leave to send a body; waits for another to end, if not too many do.
@@ -152,17 +169,28 @@ async fn chunk(moving: Rc<Moving>, offset: u64, mut buffer: BytesMut) -> Result<
     let left = moving.download.last + 1 - offset;
     let length = usize::try_from(left).unwrap_or(usize::MAX).min(moving.context.caps.chunk);
     let file = Arc::clone(&moving.file);
-    let read = spawn_blocking(move || -> io::Result<BytesMut> {
-        buffer.resize(length, 0);
-        file.read_exact_at(&mut buffer, offset)?;
-        Ok(buffer)
-    });
-    let mut buffer = read.await??;
+    // here and not in the closure: each thread that allocates keeps memory of its own
+    buffer.resize(length, 0);
+    if !read_cached(&file, offset, &mut buffer) {
+        let read = spawn_blocking(move || file.read_exact_at(&mut buffer, offset).map(|()| buffer));
+        buffer = read.await??;
+    }
     if length as u64 == left && moving.download.holds_end() {
         let verdict = moving.context.sink.ask(moving.download.served(), moving.context.caps.verdict).await;
-        verdict.ok_or(Broken::Unrecorded)?;
+        match verdict.ok_or(Broken::Unrecorded)? {
+            Verdict::Accepted | Verdict::Deploy => {}
+            // without it nothing is installed that nobody answers for
+            _ => return Err(Broken::Withdrawn),
+        }
     }
     Ok((buffer.split().freeze(), buffer))
+}
+
+/// Fills `buffer` if the kernel holds all of it in memory, and says whether it did. Most chunks are there, since many
+/// gateways take the same artifact; copying one takes less than asking another thread to.
+fn read_cached(file: &File, offset: u64, buffer: &mut [u8]) -> bool {
+    let length = buffer.len();
+    preadv2(file, &mut [IoSliceMut::new(buffer)], offset, ReadWriteFlags::NOWAIT).is_ok_and(|read| read == length)
 }
 
 impl Moving {

@@ -7,6 +7,7 @@ mod caps;
 mod connection;
 mod download;
 mod patient;
+mod share;
 mod slots;
 mod stats;
 
@@ -25,6 +26,7 @@ use crate::model::{Digest, SiteTime};
 use super::ddi::Settings;
 use super::{Board, Presence, Sink};
 pub use caps::Caps;
+use share::Shares;
 use slots::Slots;
 pub use stats::{Counts, Stats};
 
@@ -56,6 +58,7 @@ pub struct Context {
     /// The limits.
     pub caps: Caps,
     bodies: Arc<Semaphore>,
+    shares: Rc<Shares>,
     waiting: Cell<usize>,
 }
 
@@ -80,6 +83,7 @@ impl Context {
             stats: Stats::default(),
             caps,
             bodies: Arc::new(Semaphore::new(caps.bodies)),
+            shares: Rc::new(Shares::new(caps.own_bodies)),
             waiting: Cell::new(0),
         }
     }

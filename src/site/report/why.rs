@@ -1,13 +1,11 @@
 //! Why one gateway is where it is, and what would change that.
 
-use std::time::Duration;
-
 use serde::{Deserialize, Serialize};
 
 use super::gateways::reason;
 use crate::device::Progress;
 use crate::engine::{Member, Rollout, State, Step};
-use crate::model::{ControllerId, JournalEntry, SiteTime, format_duration};
+use crate::model::{ControllerId, JournalEntry, SiteTime, Texts};
 
 /// Why one gateway is where it is.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -20,13 +18,15 @@ pub struct Why {
     /// `Never`, `Polling`, `Quiet` or `Offline`.
     pub presence: String,
     /// How long ago it polled, if it did since the start.
-    pub polled: Option<String>,
+    pub polled_ago_seconds: Option<u64>,
     /// It takes no new order.
     pub hold: bool,
     /// The client that it runs, as far as its requests tell.
     pub client: String,
+    /// What selectors look at.
+    pub labels: Texts,
     /// What it reported.
-    pub attributes: std::collections::BTreeMap<String, String>,
+    pub attributes: Texts,
     /// Its memberships, newest rollout first.
     pub rollouts: Vec<MemberWhy>,
     /// What happened to it lately, oldest first.
@@ -43,16 +43,16 @@ pub struct MemberWhy {
     pub version: String,
     /// How far it is.
     pub step: String,
-    /// Since when, in words.
-    pub since: String,
+    /// For how long by now.
+    pub step_seconds: u64,
     /// Why it waits, failed or was skipped.
     pub reason: Option<String>,
-    /// What that means.
-    pub meaning: Option<String>,
-    /// What a person can do.
+    /// What step and reason mean.
+    pub meaning: String,
+    /// What a person can do; nothing, if that is so.
     pub remedy: Option<String>,
-    /// When something is due, in words.
-    pub due: Option<String>,
+    /// Until the next try of one that waits, or until this step has taken too long.
+    pub due_seconds: Option<u64>,
     /// Its wave, from 1.
     pub wave: Option<u32>,
     /// Attempts used, and allowed.
@@ -72,6 +72,8 @@ pub struct JournalLine {
     pub time: Option<String>,
     /// What happened.
     pub what: String,
+    /// In which rollout.
+    pub rollout: Option<String>,
     /// The rest.
     pub detail: String,
 }
@@ -95,9 +97,10 @@ pub fn why(
         name: gateway.spec.name.clone(),
         controller_id: id.to_string(),
         presence: format!("{:?}", gateway.presence),
-        polled: polled(id).map(|at| ago(now, at)),
+        polled_ago_seconds: polled(id).map(|at| now.since(at).as_secs()),
         hold: gateway.spec.hold,
         client: format!("{:?}", gateway.client),
+        labels: gateway.spec.labels.clone(),
         attributes: gateway.attributes.clone(),
         rollouts: rollouts
             .into_iter()
@@ -108,22 +111,17 @@ pub fn why(
 }
 
 fn member_why(rollout: &Rollout, member: &Member, now: SiteTime, progress: Option<&Progress>) -> MemberWhy {
-    let (meaning, remedy) = match member.step {
-        Step::Waiting(reason) => (Some(reason.meaning()), Some(reason.remedy())),
-        Step::Failed(reason) => (Some(reason.meaning()), Some(reason.remedy())),
-        Step::Skipped(reason) => (Some(reason.meaning()), Some(reason.remedy())),
-        _ => (None, None),
-    };
+    let (meaning, remedy) = words(member.step);
     let current = progress.filter(|progress| member.open_action().is_some_and(|order| order.id == progress.action));
     MemberWhy {
         rollout: rollout.identity.to_string(),
         version: rollout.spec.artifact.key.to_string(),
         step: member.step.name().into(),
-        since: ago(now, member.since),
+        step_seconds: now.since(member.since).as_secs(),
         reason: reason(member.step),
-        meaning: meaning.map(Into::into),
-        remedy: remedy.map(Into::into),
-        due: due(member, now),
+        meaning: meaning.into(),
+        remedy: (remedy != NOTHING).then(|| remedy.into()),
+        due_seconds: due(member, now),
         wave: member.wave.map(|at| u32::from(at) + 1),
         attempts: (member.attempts, rollout.spec.attempts),
         action: member.action.as_ref().map(|action| action.id.get()),
@@ -135,25 +133,40 @@ fn member_why(rollout: &Rollout, member: &Member, now: SiteTime, progress: Optio
     }
 }
 
-fn due(member: &Member, now: SiteTime) -> Option<String> {
+/// What reasons say where a person need not do anything.
+const NOTHING: &str = "nothing";
+
+/// What a step means, and what a person can do.
+fn words(step: Step) -> (&'static str, &'static str) {
+    match step {
+        Step::Waiting(reason) => (reason.meaning(), reason.remedy()),
+        Step::Failed(reason) => (reason.meaning(), reason.remedy()),
+        Step::Skipped(reason) => (reason.meaning(), reason.remedy()),
+        Step::Offered => ("the order is there for the gateway to fetch when it polls", NOTHING),
+        Step::Downloading => ("the gateway fetched the order and has not downloaded the whole artifact yet", NOTHING),
+        Step::Installing => ("the gateway has the whole artifact and has not said yet how it went", NOTHING),
+        Step::Confirming => ("the gateway says that it is done; the proof of it is awaited", NOTHING),
+        Step::Updated => ("the gateway is on the rollout's version", NOTHING),
+    }
+}
+
+/// Seconds until something is due.
+fn due(member: &Member, now: SiteTime) -> Option<u64> {
     let next = match member.step {
         Step::Waiting(_) => member.retry_at,
         Step::Updated | Step::Failed(_) | Step::Skipped(_) => None,
         _ => member.action.as_ref()?.deadline,
     };
-    next.map(|at| format!("in {}", words(at.since(now))))
-}
-
-fn ago(now: SiteTime, at: SiteTime) -> String {
-    format!("{} ago", words(now.since(at)))
-}
-
-fn words(duration: Duration) -> String {
-    format_duration(Duration::from_secs(duration.as_secs()))
+    next.map(|at| at.since(now).as_secs())
 }
 
 /// A row of the journal, for people.
 pub(crate) fn journal_line(row: &JournalEntry) -> JournalLine {
     let wall = row.wall.and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
-    JournalLine { time: wall.map(|at| format!("{at:.0}")), what: format!("{:?}", row.what), detail: row.detail.clone() }
+    JournalLine {
+        time: wall.map(|at| format!("{at:.0}")),
+        what: format!("{:?}", row.what),
+        rollout: row.rollout.clone(),
+        detail: row.detail.clone(),
+    }
 }

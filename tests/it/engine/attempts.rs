@@ -84,6 +84,30 @@ fn a_download_that_misses_its_deadline_goes_on_under_the_same_id() {
 }
 
 #[test]
+fn a_download_that_ends_after_its_deadline_is_one_unless_the_order_may_not_stand_any_more() {
+    let late = || {
+        let mut site = Site::rolling(1, |_| {});
+        site.fetch("g1");
+        site.request("g1", Bytes::Some);
+        site.wait(minutes(120));
+        assert_eq!(site.at("g1"), Step::Offered);
+        site
+    };
+    let mut site = late();
+    let order = site.order("g1");
+    assert_eq!(site.served("g1"), Verdict::Deploy);
+    assert_eq!((site.at("g1"), site.order("g1")), (Step::Installing, order));
+    site.says_on("g1", order, success());
+    assert_eq!(site.at("g1"), Step::Confirming);
+
+    let mut site = late();
+    site.hold("g1", true);
+    assert_eq!(site.served("g1"), Verdict::Withdrawn, "its last byte stays here");
+    assert!(site.last.gateways.is_empty());
+    assert_eq!(site.at("g1"), Step::Waiting(WaitingReason::Held));
+}
+
+#[test]
 fn a_download_that_misses_its_deadline_as_often_as_allowed_has_failed() {
     let mut site = Site::rolling(1, |_| {});
     for _ in 0..3 {
@@ -91,6 +115,19 @@ fn a_download_that_misses_its_deadline_as_often_as_allowed_has_failed() {
         site.wait(minutes(120));
     }
     assert_eq!((site.at("g1"), site.sees_link("g1")), (Step::Failed(FailedReason::NoFeedback), false));
+}
+
+#[test]
+fn a_deadline_missed_by_a_download_that_our_restart_cut_uses_no_attempt() {
+    let mut site = Site::rolling(1, |_| {});
+    site.fetch("g1");
+    site.restart();
+    site.list();
+    site.wait(minutes(120));
+    assert_eq!((site.at("g1"), site.member("g1").attempts), (Step::Offered, 0));
+    site.fetch("g1");
+    site.wait(minutes(120));
+    assert_eq!(site.member("g1").attempts, 1);
 }
 
 #[test]
@@ -226,7 +263,7 @@ fn a_download_that_our_restart_cut_uses_no_attempt() {
 
 #[test]
 fn a_restart_excuses_the_download_that_it_cut_and_no_later_one() {
-    let mut site = Site::rolling(1, |spec| spec.attempts = 2);
+    let mut site = Site::rolling(1, |spec| spec.attempts = 1);
     site.fetch("g1");
     site.restart();
     site.list();

@@ -31,7 +31,8 @@ fn the_fetch_is_the_decision() {
     let mut site = Site::rolling(1, |_| {});
     let order = site.order("g1");
     let held = GatewaySpec { hold: true, ..gateway("g1") };
-    let intents = vec![Intent::Gateway(held), Intent::Rollout(Identity("main".into()), site.rollouts["main"].clone())];
+    let intents =
+        vec![Intent::Gateway(held), Intent::Rollout(Identity("main".into()), site.rollouts["main"].clone().into())];
     let list = Event::Listed(Listing { intents, refused: vec![] });
     assert_eq!(site.step(vec![list, Event::Fetched(id("g1"), order)])[1], Verdict::Withdrawn);
     assert_eq!(site.at("g1"), HELD);

@@ -26,6 +26,35 @@ fn late_and_duplicate_feedback_moves_nothing() {
 }
 
 #[test]
+fn a_storm_of_late_words_neither_writes_for_ever_nor_hides_what_others_did() {
+    let mut site = Site::rolling(2, |spec| spec.attempts = 1);
+    let canary = site.canary();
+    let order = site.order(&canary);
+    site.fail(&canary);
+    for _ in 0..1_000 {
+        assert_eq!(site.says_on(&canary, order, failure()), Verdict::AlreadyClosed);
+    }
+    assert!(site.last.is_empty(), "no commit, however often it says so");
+    assert_eq!(site.noted(What::LateFeedback), 16);
+    site.wait(minutes(60));
+    site.says_on(&canary, order, failure());
+    assert_eq!(site.noted(What::LateFeedback), 17, "in another hour it is noted again");
+}
+
+#[test]
+fn attributes_that_change_all_the_time_are_taken_only_so_often() {
+    let mut site = Site::rolling(1, |_| {});
+    let reports =
+        |site: &mut Site, at: u32| site.attributes("g1", AttributesMode::Merge, &[("uptime", Some(&at.to_string()))]);
+    let taken = (0..1_000).filter(|at| reports(&mut site, *at) == Verdict::Accepted).count();
+    assert_eq!(taken, 12);
+    assert!(site.last.is_empty());
+    assert_eq!(reports(&mut site, 11), Verdict::Accepted, "what is no change costs nothing");
+    site.wait(minutes(1));
+    assert_eq!(reports(&mut site, 2_000), Verdict::Accepted);
+}
+
+#[test]
 fn failure_after_success_moves_nothing() {
     let mut site = Site::rolling(1, |_| {});
     let order = site.order("g1");
@@ -179,6 +208,7 @@ fn attribute_keys_that_come_and_go_do_not_pile_up() {
     let mut site = Site::rolling(1, |_| {});
     for at in 0..1_000 {
         site.attributes("g1", AttributesMode::Replace, &[(&format!("key-{at}"), Some("1"))]);
+        site.now = site.now.plus(POLL);
     }
     let kept: usize = site.core.state().gateways[&id("g1")].former_keys.iter().map(String::len).sum();
     assert!(kept <= 2_048, "{kept} bytes");

@@ -194,7 +194,7 @@ fn before_the_freeze_members_come_and_go_with_the_selector() {
     assert!(site.main().members.is_empty());
     site.edit("main", |spec| spec.selector.match_labels = [("site".into(), "hall".into())].into());
     assert_eq!(site.main().members.len(), 3);
-    site.edit("main", |spec| spec.selector.match_labels.clear());
+    site.edit("main", |spec| spec.selector.match_labels = Default::default());
     assert!(site.main().members.is_empty(), "an empty selector selects nothing");
 }
 

@@ -173,7 +173,8 @@ impl Site {
     /// The manifests are read.
     pub fn list(&mut self) {
         let gateways = self.gateways.values().cloned().map(Intent::Gateway);
-        let rollouts = self.rollouts.iter().map(|(name, spec)| Intent::Rollout(Identity(name.clone()), spec.clone()));
+        let rollouts =
+            self.rollouts.iter().map(|(name, spec)| Intent::Rollout(Identity(name.clone()), spec.clone().into()));
         let intents = gateways.chain(rollouts).collect();
         self.happens(Event::Listed(Listing { intents, refused: vec![] }));
     }

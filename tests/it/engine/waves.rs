@@ -338,7 +338,7 @@ fn a_joiner_that_fails_stops_further_joiners_but_ready_stays() {
 fn a_gateway_that_gets_the_labels_after_the_freeze_is_a_joiner() {
     let mut site = Site::rolling(2, |_| {});
     let mut other = gateway("other");
-    other.labels.clear();
+    other.labels = Default::default();
     site.gateways.insert("other".into(), other);
     site.list();
     assert!(!site.main().members.contains_key(&id("other")));

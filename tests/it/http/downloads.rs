@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::time::Duration;
 
-use lamplighter::device::Caps;
+use lamplighter::device::{Caps, Entry};
 use lamplighter::model::{Bytes, Event, Verdict};
 
 use super::{Site, Take, gateway, run};
@@ -185,6 +185,19 @@ fn a_device_that_hangs_up_or_stops_reading_ends_its_body() {
 }
 
 #[test]
+fn the_last_byte_of_an_order_that_was_withdrawn_meanwhile_never_leaves() {
+    run(async {
+        let site = fetched(Caps::default()).await;
+        site.script(|event| {
+            Take::Say(if matches!(event, Event::Served(..)) { Verdict::Withdrawn } else { Verdict::Accepted })
+        });
+        let answer = site.ask(&format!("GET {}", site.artifact_path()), b"").await;
+        assert_eq!((answer.status, answer.whole), (200, false));
+        assert!(answer.body.len() < SIZE && site.excused());
+    });
+}
+
+#[test]
 fn bodies_beyond_the_cap_wait_and_polls_do_not() {
     run(async {
         let site = fetched(Caps { bodies: 1, waiting: 1, ..Caps::default() }).await;
@@ -207,5 +220,36 @@ fn bodies_beyond_the_cap_wait_and_polls_do_not() {
         site.release(Verdict::Accepted);
         assert!(first.hear().await.unwrap().whole);
         assert!(second.hear().await.unwrap().whole);
+    });
+}
+
+#[test]
+fn a_gateway_that_asks_over_and_over_leaves_bodies_for_the_others() {
+    run(async {
+        let site = fetched(Caps { bodies: 3, own_bodies: 2, waiting: 1, ..Caps::default() }).await;
+        let offer = site.context.board.borrow().get("gw-1").unwrap().1.offer.clone();
+        let entry = Entry { offer, ..site.context.board.borrow().get("gw-2").unwrap().1.clone() };
+        site.context.board.borrow_mut().put("gw-2".parse().unwrap(), entry);
+        let own = |event: &Event| matches!(event, Event::Served(id, _) if *id == gateway());
+        site.script(move |event| if own(event) { Take::Hold } else { Take::Say(Verdict::Accepted) });
+        let path = format!("GET {}", site.artifact_path());
+
+        let (mut first, mut second, mut third) = (site.connect().await, site.connect().await, site.connect().await);
+        first.send(&path, b"").await;
+        second.send(&path, b"").await;
+        let held = || site.events.borrow().iter().filter(|event| own(event)).count();
+        while held() < 2 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        third.send(&path, b"").await;
+        let other = path.replace("gw-1", "gw-2") + "\nAuthorization: TargetToken other";
+        let answer = site.ask(&other, b"").await;
+        assert_eq!((answer.status, answer.whole), (200, true));
+
+        site.script(|_| Take::Say(Verdict::Accepted));
+        site.release(Verdict::Accepted);
+        for device in [&mut first, &mut second, &mut third] {
+            assert!(device.hear().await.unwrap().whole, "it waited for its turn");
+        }
     });
 }

@@ -108,7 +108,7 @@ fn a_file_of_something_else_is_found_out() {
     }
 }
 
-const META: TableDefinition<&[u8], u64> = TableDefinition::new("meta");
+const META: TableDefinition<&[u8], &[u8]> = TableDefinition::new("meta");
 const GATEWAYS: TableDefinition<&[u8], &[u8]> = TableDefinition::new("gateways");
 
 /// Changes a store behind its back; closed afterwards, or left as after a crash.
@@ -128,7 +128,7 @@ fn a_store_of_a_newer_release_is_refused_and_keeps_every_byte() {
     for close in [true, false] {
         let disk = empty_store();
         meddle(&disk, close, |transaction| {
-            transaction.open_table(META).unwrap().insert(&b"format"[..], 2).unwrap();
+            transaction.open_table(META).unwrap().insert(&b"format"[..], &2_u64.to_be_bytes()[..]).unwrap();
         });
         let before = disk.image();
         let error = Db::open_on(disk.backend(), &Written::default()).unwrap_err();

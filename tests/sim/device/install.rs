@@ -32,7 +32,7 @@ impl Device {
         if matches!(self.character.fate, Fate::Fails(times) if self.tries <= times) {
             return match self.character.client {
                 Client::Zephyr => self.idle(),
-                _ => self.say(order.action, Execution::Closed, Finished::Failure, Next::Poll),
+                _ => self.say(order.action, Execution::Closed, Finished::Failure, Next::Failed),
             };
         }
         let again = self.runs == order.version || self.staged.as_ref() == Some(&order.version);

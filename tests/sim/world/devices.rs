@@ -5,7 +5,6 @@ use lamplighter::model::Verdict;
 use super::{Happening, World};
 use crate::bodies::Body;
 use crate::device::Act;
-use crate::fleet;
 use crate::link::{self, Answer, Ask, Reply};
 use crate::site::Waiter;
 
@@ -16,8 +15,8 @@ impl World {
     pub(super) fn act(&mut self, device: usize, act: Act) {
         self.turns[device] += 1;
         let acting = &self.devices[device];
-        if acting.runs != fleet::OLD && !self.oracle.arrived.contains(&acting.id) {
-            self.oracle.arrived.insert(acting.id.clone());
+        if self.oracle.runs.get(&acting.id) != Some(&acting.runs) {
+            self.oracle.runs.insert(acting.id.clone(), acting.runs.clone());
         }
         match act {
             Act::Nothing => {}
@@ -39,7 +38,9 @@ impl World {
         }
         match answer {
             Answer::Now(reply) => {
-                if let Reply::Base { order: Some(action), .. } = &reply {
+                if let Reply::Base { order: Some(action), .. } = &reply
+                    && !site.stale
+                {
                     self.oracle.shown(&asker.id, *action);
                 }
                 self.answer(device, reply);

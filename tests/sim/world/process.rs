@@ -13,7 +13,7 @@ impl World {
         let snapshot = self.disk.reopen();
         self.oracle.reopened(&snapshot);
         let boot = self.boot.to_string();
-        let mut site = Site::start(snapshot, self.now, &boot, self.random.u32(..));
+        let mut site = Site::start(snapshot, self.now, &boot, self.random.u32(..), self.slots);
         site.tell(Event::Started, Waiter::Nobody);
         self.site = Some(site);
         self.site_line("starts");
@@ -45,7 +45,7 @@ impl World {
                 self.publish();
                 continue;
             }
-            let takes = self.random.u64(2..60);
+            let takes = self.random.u64(self.commit_takes.clone());
             self.later(takes, Happening::CommitEnds(self.process));
         }
         let Some(at) = self.site.as_ref().and_then(Site::wakes_at) else { return };
@@ -62,6 +62,10 @@ impl World {
         let Some(site) = &mut self.site else { return };
         let step = site.in_flight.as_ref().expect("a commit is in flight");
         self.oracle.begins(&step.batch);
+        for row in &step.batch.journal {
+            let gateway = row.gateway.as_deref().unwrap_or("site");
+            self.trail.push(format!("{:>9} {gateway} == {:?} {}", self.now, row.what, row.detail));
+        }
         let answered = self.disk.commit(&step.batch, ending);
         match ending {
             _ if answered => self.publish(),
@@ -74,10 +78,6 @@ impl World {
         let Some(site) = &mut self.site else { return };
         let step: &InFlight = site.in_flight.as_ref().expect("a step to publish");
         self.oracle.done(step);
-        for row in &step.batch.journal {
-            let gateway = row.gateway.as_deref().unwrap_or("site");
-            self.trail.push(format!("{:>9} {gateway} == {:?} {}", self.now, row.what, row.detail));
-        }
         let published = site.publish();
         if published.outlook.wanted.is_some_and(|wanted| !wanted.is_empty()) {
             self.later(200, Happening::Verified(self.process));
@@ -112,9 +112,9 @@ impl World {
         self.site_line("fails to commit");
         let snapshot = self.disk.reopen();
         self.oracle.reopened(&snapshot);
-        let random = self.random.u32(..);
+        let (random, slots) = (self.random.u32(..), self.slots);
         let Some(site) = &mut self.site else { return };
-        let waiters = site.rebuild(snapshot, self.now, random);
+        let waiters = site.rebuild(snapshot, self.now, random, slots);
         site.tell(Event::Started, Waiter::Nobody);
         self.declare_again();
         self.wakes_at = None;

@@ -1,0 +1,26 @@
+//! The binary as a person and a gateway meet it: a process on a directory, killed, stopped and started again.
+
+mod commands;
+mod device;
+mod edits;
+mod full_disk;
+mod kept_state;
+mod killed;
+mod site;
+mod wire;
+mod words;
+
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// Waits until there is something, on a machine that may be slow; says what never came.
+pub fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let end = Instant::now() + Duration::from_secs(40);
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(Instant::now() < end, "never: {what}");
+        sleep(Duration::from_millis(20));
+    }
+}

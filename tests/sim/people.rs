@@ -1,0 +1,135 @@
+//! People hold, pause, edit and set limits while gateways are on their way: nobody gets what they stopped.
+
+use lamplighter::engine::Step;
+use lamplighter::model::{Amount, ControllerId, Listing, RolloutSpec, WaveSpec};
+
+use crate::disk::{Disk, Ending};
+use crate::fate::{Character, FATES, Fate};
+use crate::fleet::{self, NEW, gateway, listing, minutes};
+use crate::scene::{cast, everybody_reports};
+use crate::storms::storm;
+use crate::world::{Endings, World};
+
+type Cast = [(ControllerId, Character)];
+
+fn declared(cast: &Cast, held: &[usize], spec: RolloutSpec) -> Listing {
+    let gateways = cast.iter().enumerate().map(|(at, (id, _))| {
+        let mut spec = gateway(id);
+        spec.hold = held.contains(&at);
+        spec
+    });
+    listing(&gateways.collect::<Vec<_>>(), &[("to-2", spec)])
+}
+
+fn at(minute: u64) -> u64 {
+    minute * 60_000
+}
+
+fn calm() -> Endings {
+    Box::new(|_| Ending::Done)
+}
+
+fn everyone_is_at_an_end_or_waits(world: &World) {
+    for (id, step) in world.ends() {
+        assert!(step.is_terminal() || matches!(step, Step::Waiting(_)), "{id} {step:?}\n{}", world.story(&id));
+    }
+}
+
+#[test]
+fn a_hold_and_a_pause_in_the_middle_stop_whoever_has_not_fetched() {
+    for seed in 0..20 {
+        let cast = cast(seed, 20, FATES);
+        let held: Vec<_> = (3..9).collect();
+        let paused = || RolloutSpec { paused: true, ..fleet::rollout(NEW) };
+        let declarations = vec![
+            (0, declared(&cast, &[5], fleet::rollout(NEW))),
+            (at(7) + seed * 7_000, declared(&cast, &held, fleet::rollout(NEW))),
+            (at(9) + seed * 11_000, declared(&cast, &held, paused())),
+            (at(16), declared(&cast, &[], paused())),
+            (at(25), declared(&cast, &[], fleet::rollout(NEW))),
+        ];
+        let endings = if seed % 2 == 0 { calm() } else { storm(seed, 15) };
+        let mut world = World::new(seed, &cast, Disk::memory(), declarations, endings);
+        world.run();
+        world.judge();
+    }
+}
+
+#[test]
+fn what_stays_held_or_paused_waits() {
+    for seed in 0..10 {
+        let cast = cast(seed, 20, FATES);
+        let paused = RolloutSpec { paused: true, ..fleet::rollout(NEW) };
+        let declarations = vec![
+            (0, declared(&cast, &[2, 3, 4], fleet::rollout(NEW))),
+            (at(8) + seed * 9_000, declared(&cast, &[2, 3, 4], paused)),
+        ];
+        let mut world = World::new(seed, &cast, Disk::memory(), declarations, calm());
+        world.run();
+        world.judge_installs();
+        everyone_is_at_an_end_or_waits(&world);
+        assert!([2, 3, 4].iter().all(|at: &usize| world.devices[*at].installs.is_empty()));
+    }
+}
+
+#[test]
+fn a_limit_stops_the_rollout_for_all_that_have_not_fetched() {
+    let mut tripped = 0;
+    for seed in 0..20 {
+        let cast = cast(seed, 40, FATES);
+        let mut spec = fleet::rollout(NEW);
+        spec.strategy.max_failures = "5%".parse().unwrap();
+        spec.strategy.max_in_flight = Amount::Count(6);
+        let endings = if seed % 2 == 0 { calm() } else { storm(seed, 20) };
+        let mut world = World::new(seed, &cast, Disk::memory(), vec![(0, declared(&cast, &[], spec))], endings);
+        world.run();
+        world.judge_installs();
+        everyone_is_at_an_end_or_waits(&world);
+        tripped += usize::from(world.oracle.committed.rollouts.values().any(|rollout| rollout.tripped.is_some()));
+    }
+    assert!(tripped > 10, "{tripped} of 20 reached their limit");
+}
+
+#[test]
+fn waves_open_one_after_the_other_and_only_on_proof() {
+    for seed in 0..10 {
+        let mut cast = cast(seed, 30, &[Fate::Good, Fate::Good, Fate::Noisy, Fate::Cut(1), Fate::Fails(u8::MAX)]);
+        everybody_reports(&mut cast);
+        let mut spec = fleet::rollout(NEW);
+        let wave = |size: &str| WaveSpec { size: size.parse().unwrap(), soak: minutes(4) };
+        spec.strategy.waves = vec![wave("1"), wave("10%"), wave("30%"), wave("100%")];
+        let endings = if seed % 2 == 0 { calm() } else { storm(seed, 20) };
+        let mut world = World::new(seed, &cast, Disk::memory(), vec![(0, declared(&cast, &[], spec))], endings);
+        world.run();
+        world.judge_installs();
+        let waits = world.ends().values().filter(|step| matches!(step, Step::Waiting(_))).count();
+        let ready = world.oracle.committed.rollouts.values().all(|rollout| rollout.ready_at.is_some());
+        assert!(ready || waits > 0, "either all waves were proven, or one that was not keeps the rest waiting");
+    }
+}
+
+#[test]
+fn another_version_in_the_middle_brings_everybody_to_it() {
+    for seed in 0..20 {
+        let mut cast = cast(seed, 20, &[Fate::Good, Fate::Good, Fate::Cut(1), Fate::Noisy, Fate::NeverPolls]);
+        everybody_reports(&mut cast);
+        // whoever goes first in the second order must be there
+        let ids = fleet::in_order(20, "3.0.0");
+        for (_, character) in cast.iter_mut().filter(|(id, _)| *id == ids[0]) {
+            character.fate = Fate::Good;
+        }
+        let declarations = vec![
+            (0, declared(&cast, &[], fleet::rollout(NEW))),
+            (at(7) + seed * 13_000, declared(&cast, &[], fleet::rollout("3.0.0"))),
+        ];
+        let endings = if seed % 2 == 0 { calm() } else { storm(seed, 20) };
+        let mut world = World::new(seed, &cast, Disk::memory(), declarations, endings);
+        world.run();
+        world.judge_installs();
+        everyone_is_at_an_end_or_waits(&world);
+        for device in &world.devices {
+            let arrives = device.character.fate != Fate::NeverPolls;
+            assert_eq!(device.runs == "3.0.0", arrives, "seed {seed} {}\n{}", device.id, world.story(&device.id));
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! A heart to which things happen, and that is looked at after every step.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use lamplighter::engine::{self, State, Step};
+use lamplighter::model::{
+    ActionId, ArtifactFact, Attributes, Bytes, Client, ControllerId, Digest, Event, Execution, Feedback, Finished,
+    Identity, Intent, Listing, Now, Order, RolloutId, SiteTime,
+};
+use lamplighter::site::Core;
+use lamplighter::store::Snapshot;
+
+use super::ops::{ARTIFACTS, Op, VERSIONS, Which};
+use crate::disk;
+use crate::fleet;
+
+pub(super) const SLOTS: u32 = 3;
+
+pub struct Run {
+    pub(super) core: Core,
+    /// The same heart, told another wall clock.
+    other_wall: Core,
+    pub(super) records: Snapshot,
+    pub(super) now: SiteTime,
+    pub(super) listing: Listing,
+    pub(super) issued: BTreeMap<ActionId, (RolloutId, ControllerId)>,
+    pub(super) named: BTreeSet<ActionId>,
+    steps: u64,
+}
+
+pub(super) fn core(records: Snapshot) -> Core {
+    Core::rebuild(records, fleet::settings(SLOTS), ActionId::base(7))
+}
+
+fn file(index: u8) -> Digest {
+    let artifact = index / VERSIONS;
+    fleet::digest(&format!("{artifact} {}.0.0", index % VERSIONS + 1))
+}
+
+fn gateway(n: u8) -> ControllerId {
+    fleet::id(usize::from(n))
+}
+
+fn member<'s>(state: &'s State, id: &ControllerId) -> Option<(&'s engine::Rollout, &'s engine::Member)> {
+    let rollout = state.rollouts.get(&state.gateways.get(id)?.busy?)?;
+    Some((rollout, rollout.members.get(id)?))
+}
+
+impl Run {
+    pub fn new() -> Self {
+        let mut run = Self {
+            core: core(Snapshot::default()),
+            other_wall: core(Snapshot::default()),
+            records: Snapshot::default(),
+            now: SiteTime(1),
+            listing: Listing::default(),
+            issued: BTreeMap::new(),
+            named: BTreeSet::new(),
+            steps: 0,
+        };
+        run.step(&[Event::Started]);
+        run
+    }
+
+    pub fn take(&mut self, op: &Op) {
+        match op {
+            Op::Wait(ms) => self.wait_until(self.now.plus(Duration::from_millis(*ms))),
+            Op::UntilDue => {
+                let due = engine::next_due(self.core.state());
+                self.wait_until(due.unwrap_or(self.now));
+            }
+            Op::Restart => {
+                self.core = core(self.records.clone());
+                self.other_wall = core(self.records.clone());
+                let mut events = vec![Event::Started, Event::Listed(self.listing.clone())];
+                events.extend(self.artifacts());
+                self.step(&events);
+            }
+            Op::Together(ops) => {
+                let events: Vec<_> = ops.iter().filter_map(|op| self.event(op)).collect();
+                self.step(&events);
+            }
+            op => {
+                let events: Vec<_> = self.event(op).into_iter().collect();
+                self.step(&events);
+            }
+        }
+    }
+
+    /// The loop wakes whenever something is due.
+    fn wait_until(&mut self, until: SiteTime) {
+        for _ in 0..200 {
+            match engine::next_due(self.core.state()).filter(|due| *due <= until) {
+                Some(due) => self.now = due.max(self.now),
+                None => break,
+            }
+            self.step(&[]);
+        }
+        self.now = until.max(self.now);
+        self.step(&[]);
+    }
+
+    pub(super) fn artifacts(&self) -> Vec<Event> {
+        let known = self.core.state().artifacts.keys();
+        known.map(|digest| Event::Artifact(*digest, ArtifactFact::Verified(fleet::sums()))).collect()
+    }
+
+    fn event(&mut self, op: &Op) -> Option<Event> {
+        let state = self.core.state();
+        Some(match op {
+            Op::Wait(_) | Op::UntilDue | Op::Restart | Op::Together(_) => return None,
+            Op::Declare(gateways, rollouts) => {
+                let gateways = gateways.iter().map(|typed| Intent::Gateway(typed.spec()));
+                let rollouts = rollouts
+                    .iter()
+                    .map(|typed| Intent::Rollout(Identity(format!("r{}", typed.name)), Box::new(typed.spec())));
+                self.listing = Listing { intents: gateways.chain(rollouts).collect(), refused: Vec::new() };
+                Event::Listed(self.listing.clone())
+            }
+            Op::Artifact(index, true) => Event::Artifact(file(*index), ArtifactFact::Verified(fleet::sums())),
+            Op::Artifact(index, false) => Event::Artifact(file(*index), ArtifactFact::Failed("gone".into())),
+            Op::Seen(n) => Event::Seen(gateway(*n)),
+            Op::Quiet(n) => Event::Quiet(gateway(*n)),
+            Op::Offline(n) => Event::Offline(gateway(*n)),
+            Op::Pace(n, seconds) => Event::Pace(gateway(*n), Duration::from_secs(u64::from(*seconds))),
+            Op::Polled(n) => Event::Polled(gateway(*n)),
+            Op::Client(n, client) => {
+                let client = [Client::Generic, Client::SwUpdate, Client::Rauc, Client::Zephyr][usize::from(*client)];
+                Event::Client(gateway(*n), client)
+            }
+            Op::Reports(n, artifact, version) => {
+                let version = version.map(|version| format!("{version}.0.0"));
+                let data = [(ARTIFACTS[usize::from(*artifact)].to_owned(), version)].into();
+                Event::Attributes(gateway(*n), Attributes { data, ..Attributes::default() })
+            }
+            Op::Fetched(n, which) => Event::Fetched(gateway(*n), self.id(*n, *which)?),
+            Op::Requested(n, index, some) => {
+                let bytes = if *some { Bytes::Some } else { Bytes::None };
+                Event::Requested(gateway(*n), file(*index), bytes)
+            }
+            Op::Served(n, index) => Event::Served(gateway(*n), file(*index)),
+            Op::BodyEnded(n) => Event::BodyEnded(gateway(*n)),
+            Op::Says(n, which, execution, finished, excused) => {
+                let action = self.id(*n, *which)?;
+                Event::Feedback(gateway(*n), action, word(*execution, *finished, *excused))
+            }
+            Op::GoesOn(n) => goes_on(state, gateway(*n))?,
+            Op::Ends(n, finished) => {
+                let (_, member) = member(state, &gateway(*n))?;
+                if member.step != Step::Installing {
+                    return None;
+                }
+                let action = member.open_action()?.id;
+                Event::Feedback(gateway(*n), action, word(Execution::Closed, *finished, false))
+            }
+            Op::StoreLost => Event::StoreLost("test".into()),
+            Op::Resume => Event::Order(Order::Resume, "root".into()),
+        })
+    }
+
+    fn id(&mut self, n: u8, which: Which) -> Option<ActionId> {
+        let state = self.core.state();
+        let of = |n: u8| {
+            let mut members = state.rollouts.values().rev().filter_map(|rollout| rollout.members.get(&gateway(n)));
+            members.find_map(|member| member.action.as_ref())
+        };
+        match which {
+            Which::Own => of(n).map(|order| order.id),
+            Which::Alias => of(n).and_then(|order| order.aliases.last().copied()),
+            Which::Of(other) => of(other).map(|order| order.id),
+            Which::Issued(at) => self.issued.keys().nth(usize::from(at)).copied(),
+            // right ahead of what will be issued, or anywhere
+            Which::Strange(ahead @ 0..2) => {
+                let mut id = state.site.action_next;
+                (0..=ahead).for_each(|_| id = id.next());
+                Some(id)
+            }
+            Which::Strange(id) => ActionId::try_from(i64::from(id)).ok(),
+        }
+    }
+
+    /// One step, and everything that must hold after it.
+    fn step(&mut self, events: &[Event]) {
+        self.steps += 1;
+        let before = self.core.state().clone();
+        for event in events {
+            if let Event::Feedback(id, action, _) = event
+                && before.gateways.contains_key(id)
+                && !before.issued(*action)
+            {
+                self.named.insert(*action);
+            }
+        }
+        let now = Now { site: self.now, wall: Some(1_700_000_000_000) };
+        let stepped = self.core.step(now, events.to_vec());
+        assert!(stepped.outlook.next_due.is_none_or(|due| due > self.now), "a busy loop");
+        let other = Now { site: self.now, wall: self.steps.is_multiple_of(2).then_some(-7) };
+        let elsewhere = self.other_wall.step(other, events.to_vec());
+        assert_eq!(elsewhere.verdicts, stepped.verdicts, "the wall clock decided something");
+        assert_eq!(self.other_wall.state(), self.core.state(), "the wall clock changed something");
+
+        disk::apply(&mut self.records, &stepped.batch);
+        self.is_settled();
+        self.keeps_its_caps(&before);
+        self.uses_no_id_twice();
+        self.late_words_are_inert();
+        self.records_rebuild_it();
+    }
+}
+
+pub(super) fn word(execution: Execution, finished: Finished, excused: bool) -> Feedback {
+    Feedback { execution, finished, message: None, excused }
+}
+
+/// The next thing that a gateway does with its order.
+fn goes_on(state: &State, id: ControllerId) -> Option<Event> {
+    let (rollout, member) = member(state, &id)?;
+    let (order, key) = (member.open_action()?, &rollout.spec.artifact.key);
+    let served = state.gateways[&id].fully_served(&key.digest);
+    Some(match member.step {
+        Step::Offered => Event::Fetched(id, order.id),
+        Step::Downloading if served && order.requested => Event::Requested(id, key.digest, Bytes::None),
+        Step::Downloading if order.requested => Event::Served(id, key.digest),
+        Step::Downloading => Event::Requested(id, key.digest, Bytes::Some),
+        Step::Installing if state.gateways[&id].bodies > 0 => Event::BodyEnded(id),
+        Step::Installing => Event::Feedback(id, order.id, word(Execution::Closed, Finished::Success, false)),
+        Step::Confirming => {
+            let data = [(key.name.clone(), Some(key.version.to_string()))].into();
+            Event::Attributes(id, Attributes { data, ..Attributes::default() })
+        }
+        _ => return None,
+    })
+}
