@@ -20,7 +20,7 @@ test-core:
 test-memory:
 	tests/memory/run.sh
 
-# A real SWUpdate, installed from Debian's packages if it is missing. Three at a time: each is mostly waiting.
+# A real SWUpdate, nginx and registry, installed from Debian's packages if they are missing. Three at a time: each is mostly waiting.
 test-real:
 	tests/real/install.sh
 	$(CARGO_TEST) --test real -- --test-threads=3
@@ -30,3 +30,4 @@ bench:
 	cargo build --locked --release
 	stat -c 'binary: %s bytes' target/release/lamplighter
 	target/release/lamplighter simulate --gateways 500 -o json
+	$(CARGO_TEST) --release --test it fetch::bench -- --ignored --nocapture --test-threads=1
