@@ -77,7 +77,7 @@ fn rollouts(rollouts: &[RolloutLine]) -> String {
     for (rollout, bytes) in rollouts.iter().filter_map(|rollout| Some((rollout, rollout.artifact.bytes?))) {
         let (came, size) = (format_bytes(bytes), format_bytes(rollout.artifact.size));
         let share = u128::from(bytes) * 100 / u128::from(rollout.artifact.size.max(1));
-        text += &format!("{}: fetching the artifact: {came} of {size} ({share} %)\n", rollout.name);
+        text += &paragraph("", &format!("{}: fetching the artifact: {came} of {size} ({share} %)", rollout.name));
     }
     for rollout in rollouts.iter().filter(|rollout| !rollout.message.is_empty()) {
         text += &paragraph("", &format!("{}: {}", rollout.name, rollout.message));
