@@ -46,7 +46,7 @@ impl Lab {
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let mut dice = fastrand::Rng::with_seed(1);
         let bytes: Vec<u8> = std::iter::repeat_with(|| dice.u8(..)).take(SIZE).collect();
-        let hex: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+        let hex = hex(&bytes);
         Self { keep, port, bytes, hex }
     }
 
@@ -243,7 +243,7 @@ async fn push(lab: &Lab) -> String {
     let base = format!("http://127.0.0.1:{}/v2/fw/os", lab.port);
     let user = |request: reqwest::RequestBuilder| request.basic_auth("robot", Some("secret"));
     let config = b"{}".to_vec();
-    let config_hex: String = Sha256::digest(&config).iter().map(|byte| format!("{byte:02x}")).collect();
+    let config_hex = hex(&config);
     for (bytes, hex) in [(lab.bytes.clone(), &lab.hex), (config, &config_hex)] {
         let begun = user(client.post(format!("{base}/blobs/uploads/"))).send().await.unwrap();
         let location = begun.headers()["location"].to_str().unwrap();
@@ -257,9 +257,13 @@ async fn push(lab: &Lab) -> String {
         "layers": [{"mediaType": "application/octet-stream", "digest": format!("sha256:{}", lab.hex), "size": SIZE}]
     })
     .to_string();
-    let hex = Sha256::digest(manifest.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
+    let digest = hex(manifest.as_bytes());
     let put = user(client.put(format!("{base}/manifests/2.0"))).header("content-type", kind).body(manifest);
     let put = put.send().await.unwrap();
     assert_eq!(put.status().as_u16(), 201, "{}", put.text().await.unwrap());
-    hex
+    digest
+}
+
+fn hex(bytes: &[u8]) -> String {
+    lamplighter::model::Digest::new(Sha256::digest(bytes).into()).hex()
 }
