@@ -21,7 +21,7 @@ fn kib(name: &str) -> u64 {
 
 /// The children's CPU time, user and system, from `times` of the shell that ran them.
 fn cpu_of_children(script: &str) -> Duration {
-    let out = Command::new("bash").args(["-c", &format!("{script} >/dev/null; times")]).output().unwrap();
+    let out = Command::new("bash").args(["-c", &format!("{{ {script}; }} >/dev/null; times")]).output().unwrap();
     let text = String::from_utf8(out.stdout).unwrap();
     let seconds = |text: &str| {
         let (minutes, seconds) = text.strip_suffix('s').unwrap().split_once('m').unwrap();

@@ -48,9 +48,9 @@ async fn killed_at_random_a_fetch_costs_hardly_a_byte_twice_and_never_brings_a_w
         let bytes = firmware(size);
         for seed in 0..3 {
             let (world, file) = (World::new(), bytes.clone());
-            // Slower than the process reads, so that little is on its way, and thus lost, when it is killed.
-            let piece = (64 << 10, Duration::from_millis(8));
-            let server = Server::start(move |_, request| serve(request, &file, "\"a\"").slow(piece.0, piece.1)).await;
+            let part = world.file(&spec(&bytes, &[]), ".part");
+            let server =
+                Server::start(move |_, request| serve(request, &file, "\"a\"").ahead(part.clone(), 256 << 10)).await;
             let url = server.url("/os.swu");
             let spec = spec(&bytes, std::slice::from_ref(&url));
             write_site(world.state.path(), &spec, &url);

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -39,6 +40,8 @@ pub struct Answer {
     pub hang: bool,
     /// The body comes so many times.
     pub repeat: usize,
+    /// Never more than so many bytes ahead of this file's length: else a busy machine's kernel would hold megabytes.
+    pub ahead: Option<(PathBuf, u64)>,
 }
 
 impl Answer {
@@ -55,7 +58,7 @@ impl Answer {
         for (name, value) in headers {
             head += &format!("{name}: {value}\r\n");
         }
-        Self { head, body: body.to_vec(), cut: None, slow: None, hang: false, repeat: 1 }
+        Self { head, body: body.to_vec(), cut: None, slow: None, hang: false, repeat: 1, ahead: None }
     }
 
     pub fn cut(mut self, after: usize) -> Self {
@@ -65,6 +68,11 @@ impl Answer {
 
     pub fn slow(mut self, piece: usize, pause: Duration) -> Self {
         self.slow = Some((piece, pause));
+        self
+    }
+
+    pub fn ahead(mut self, file: PathBuf, bytes: u64) -> Self {
+        self.ahead = Some((file, bytes));
         self
     }
 
@@ -139,10 +147,19 @@ async fn answer(mut stream: TcpStream, script: Rc<impl Fn(usize, &Request) -> An
     if stream.write_all(format!("{}\r\n", answer.head).as_bytes()).await.is_err() {
         return;
     }
+    let mut position = request.offset().unwrap_or(0) as u64;
     for piece in std::iter::repeat_n(body, answer.repeat).flat_map(|body| body.chunks(piece)) {
+        while let Some((file, ahead)) = &answer.ahead {
+            let there = std::fs::metadata(file).map_or(u64::MAX, |file| file.len());
+            if position == 0 || position <= there.saturating_add(*ahead) {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
         if stream.write_all(piece).await.is_err() {
             return;
         }
+        position += piece.len() as u64;
         seen.borrow_mut().sent += piece.len();
         if !pause.is_zero() {
             tokio::time::sleep(pause).await;
