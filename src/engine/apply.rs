@@ -49,9 +49,12 @@ fn started(draft: &mut Draft) {
     for gateway in gateways {
         draft.edit_gateway_volatile(&gateway, |gateway| (gateway.bodies, gateway.idle_since) = (0, now));
     }
+    // who took its order and never asked for the artifact has no connection that we cut
+    let asked = |member: &super::Member| member.action.as_ref().is_some_and(|action| action.requested);
     let mut cut = Vec::new();
     for (id, rollout) in &draft.state.rollouts {
-        let downloading = rollout.members.iter().filter(|(_, member)| member.step == Step::Downloading);
+        let downloading =
+            rollout.members.iter().filter(|(_, member)| member.step == Step::Downloading && asked(member));
         cut.extend(downloading.map(|(gateway, _)| (*id, gateway.clone())));
     }
     for (id, gateway) in cut {

@@ -121,6 +121,7 @@ fn a_download_that_misses_its_deadline_as_often_as_allowed_has_failed() {
 fn a_deadline_missed_by_a_download_that_our_restart_cut_uses_no_attempt() {
     let mut site = Site::rolling(1, |_| {});
     site.fetch("g1");
+    site.request("g1", Bytes::Some);
     site.restart();
     site.list();
     site.wait(minutes(120));
@@ -128,6 +129,16 @@ fn a_deadline_missed_by_a_download_that_our_restart_cut_uses_no_attempt() {
     site.fetch("g1");
     site.wait(minutes(120));
     assert_eq!(site.member("g1").attempts, 1);
+}
+
+#[test]
+fn a_restart_excuses_nobody_who_took_the_order_and_never_asked_for_the_artifact() {
+    let mut site = Site::rolling(1, |spec| spec.attempts = 1);
+    site.fetch("g1");
+    site.restart();
+    site.list();
+    site.wait(minutes(120));
+    assert_eq!(site.at("g1"), Step::Failed(FailedReason::NoFeedback));
 }
 
 #[test]
@@ -280,6 +291,7 @@ fn a_download_that_our_restart_cut_uses_no_attempt() {
 fn a_restart_excuses_the_download_that_it_cut_and_no_later_one() {
     let mut site = Site::rolling(1, |spec| spec.attempts = 1);
     site.fetch("g1");
+    site.request("g1", Bytes::Some);
     site.restart();
     site.list();
     site.wait(minutes(120));
