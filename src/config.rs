@@ -2,6 +2,8 @@
 //!
 //! Owns every setting of a site and its default. A setting is here only if something uses it.
 
+mod uplink;
+
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::net::SocketAddr;
@@ -19,6 +21,8 @@ use crate::resources::{
     API_VERSION, Document, FieldError, IntOrBytes, Limits, Schema, documents, parse_bytes, problems,
 };
 
+pub use uplink::{TypedUplink, Uplink};
+
 /// A site's configuration, checked; all paths are absolute.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SiteConfig {
@@ -34,6 +38,8 @@ pub struct SiteConfig {
     pub control_group: Option<String>,
     /// Bytes of the disk that artifacts never fill.
     pub disk_reserve: u64,
+    /// How artifacts are fetched.
+    pub uplink: Uplink,
 }
 
 /// How gateways are reached, checked.
@@ -107,6 +113,7 @@ pub struct TypedSiteConfig {
     pub devices: TypedDevices,
     pub control: Option<TypedControl>,
     pub limits: Option<TypedLimits>,
+    pub uplink: Option<TypedUplink>,
 }
 
 /// `intake` as typed.
@@ -272,6 +279,7 @@ impl TypedSiteConfig {
             devices: self.devices.check()?,
             control_group: self.control.and_then(|control| control.group),
             disk_reserve: reserve.unwrap_or(SiteConfig::DISK_RESERVE),
+            uplink: self.uplink.unwrap_or_default().check(base)?,
         })
     }
 }

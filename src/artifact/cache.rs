@@ -9,8 +9,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::ArtifactError;
 use super::copy::{Pass, pass};
 use super::listing::cache_dir;
+use super::part::sweep;
 use crate::inside::open_inside;
-use crate::model::{ArtifactSpec, Digest, Source, Sums};
+use crate::model::{ArtifactSpec, Digest, Sums};
 
 /// The artifacts of a site. Its functions block: call them where blocking is allowed.
 #[derive(Debug, Clone)]
@@ -21,17 +22,13 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// The cache under a state directory, made if it is not there. Half copies of an earlier run are removed. `reserve`
+    /// The cache under a state directory, made if it is not there. Half copies of an earlier run are
+    /// removed, unless they can be gone on with. `reserve`
     /// bytes of the disk are never filled with artifacts, so that the store can always write.
     pub fn open(state: &Path, reserve: u64) -> io::Result<Self> {
         let dir = cache_dir(state);
         std::fs::create_dir_all(&dir)?;
-        for entry in std::fs::read_dir(&dir)? {
-            let entry = entry?;
-            if entry.path().extension().is_some_and(|extension| extension == "part") {
-                std::fs::remove_file(entry.path())?;
-            }
-        }
+        sweep(&dir)?;
         Ok(Self { dir, reserve, stop: Arc::default() })
     }
 
@@ -73,59 +70,58 @@ impl Cache {
         }
     }
 
-    /// Copies an artifact from the first of its sources that has it, and verifies it on the way.
-    pub fn copy_in(&self, spec: &ArtifactSpec) -> Result<Sums, ArtifactError> {
-        let mut errors = Vec::new();
-        for source in &spec.sources {
-            match self.copy_from(source, spec) {
-                Ok(sums) => return Ok(sums),
-                Err(ArtifactError::Stopped) => return Err(ArtifactError::Stopped),
-                Err(error) => errors.push(error),
-            }
-        }
-        match errors.pop() {
-            Some(only) if errors.is_empty() => Err(only),
-            last => Err(ArtifactError::AllSources(errors.into_iter().chain(last).collect())),
-        }
+    /// Where an artifact is while it comes from the network.
+    pub(super) fn part(&self, digest: &Digest) -> PathBuf {
+        self.dir.join(format!("{}.part", digest.hex()))
     }
 
-    fn copy_from(&self, source: &Source, spec: &ArtifactSpec) -> Result<Sums, ArtifactError> {
-        let Source::File { dir, name } = source;
+    /// For long work between two steps.
+    pub(super) fn check_stopped(&self) -> Result<(), ArtifactError> {
+        if self.stop.load(Ordering::Relaxed) { Err(ArtifactError::Stopped) } else { Ok(()) }
+    }
+
+    /// Copies an artifact from the plain file `dir/name`, and verifies it on the way.
+    pub fn copy_in(&self, spec: &ArtifactSpec, dir: &Path, name: &str) -> Result<Sums, ArtifactError> {
         let file = dir.join(name);
         let mut from = open_inside(dir, name).map_err(|why| ArtifactError::Source { file: file.clone(), why })?;
         // somebody may have cleared the state directory while we run
         std::fs::create_dir_all(&self.dir).map_err(ArtifactError::io("cannot make", &self.dir))?;
         self.preflight(spec.size)?;
-        let digest = &spec.key.digest;
-        let part = self.dir.join(format!("{}.part", digest.hex()));
-        let result = self.copy((&file, &mut from), &part, spec);
+        let copy = self.dir.join(format!("{}.copy", spec.key.digest.hex()));
+        let result = self.copy((&file, &mut from), &copy, spec);
         if result.is_err() {
             // The error of the copy says more; what cannot be removed now is removed at the next start.
-            let _ = std::fs::remove_file(&part);
+            let _ = std::fs::remove_file(&copy);
         }
         result
     }
 
-    fn copy(&self, from: (&Path, &mut File), part: &Path, spec: &ArtifactSpec) -> Result<Sums, ArtifactError> {
+    fn copy(&self, from: (&Path, &mut File), to_path: &Path, spec: &ArtifactSpec) -> Result<Sums, ArtifactError> {
         let source = from.0.to_owned();
         let mut to = OpenOptions::new()
             .write(true)
             .create(true)
             .truncate(true)
-            .open(part)
-            .map_err(ArtifactError::io("cannot make", part))?;
-        let Pass { digest, sums } = pass(from, spec.size, Some((part, &mut to)), &self.stop)?;
+            .open(to_path)
+            .map_err(ArtifactError::io("cannot make", to_path))?;
+        let Pass { digest, sums } = pass(from, spec.size, Some((to_path, &mut to)), &self.stop)?;
         if digest != spec.key.digest {
             return Err(ArtifactError::WrongDigest { file: source, got: digest, said: spec.key.digest });
         }
-        to.sync_all().map_err(ArtifactError::io("cannot write", part))?;
-        let path = self.path(&digest);
-        std::fs::rename(part, &path).map_err(ArtifactError::io("cannot rename to", &path))?;
-        self.sync_dir()?;
+        to.sync_all().map_err(ArtifactError::io("cannot write", to_path))?;
+        self.accept(to_path, &digest)?;
         Ok(sums)
     }
 
-    fn preflight(&self, size: u64) -> Result<(), ArtifactError> {
+    /// Gives synced bytes, whose digest was compared, their name in the cache.
+    pub(super) fn accept(&self, file: &Path, digest: &Digest) -> Result<(), ArtifactError> {
+        let path = self.path(digest);
+        std::fs::rename(file, &path).map_err(ArtifactError::io("cannot rename to", &path))?;
+        self.sync_dir()
+    }
+
+    /// Is there room for so many bytes more, and the reserve?
+    pub(super) fn preflight(&self, size: u64) -> Result<(), ArtifactError> {
         let disk = rustix::fs::statvfs(&self.dir)
             .map_err(|error| ArtifactError::io("cannot ask for the free space of", &self.dir)(error.into()))?;
         let free = disk.f_bavail.saturating_mul(disk.f_frsize);
@@ -154,7 +150,7 @@ impl Cache {
     }
 
     /// Without it a rename may be forgotten at a power loss.
-    fn sync_dir(&self) -> Result<(), ArtifactError> {
+    pub(super) fn sync_dir(&self) -> Result<(), ArtifactError> {
         File::open(&self.dir).and_then(|dir| dir.sync_all()).map_err(ArtifactError::io("cannot write", &self.dir))
     }
 }

@@ -14,7 +14,7 @@ use super::ArtifactError;
 use crate::model::{Digest, Sums};
 
 /// Large enough to be quick on eMMC, small enough not to show in the resident set.
-const BUFFER: usize = 128 * 1024;
+pub(super) const BUFFER: usize = 128 * 1024;
 
 /// What a pass over the bytes found.
 pub(super) struct Pass {
@@ -94,21 +94,22 @@ fn stamp(path: &Path, file: &File) -> Result<Stamp, ArtifactError> {
     Stamp::of(file).map_err(ArtifactError::io("cannot read", path))
 }
 
-#[derive(Default)]
-struct Hashes {
+/// The three hashes that an artifact needs, one update for all.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Hashes {
     sha256: Sha256,
     sha1: Sha1,
     md5: Md5,
 }
 
 impl Hashes {
-    fn update(&mut self, chunk: &[u8]) {
+    pub fn update(&mut self, chunk: &[u8]) {
         self.sha256.update(chunk);
         self.sha1.update(chunk);
         self.md5.update(chunk);
     }
 
-    fn finish(self) -> Pass {
+    pub fn finish(self) -> Pass {
         Pass {
             digest: Digest::new(self.sha256.finalize().into()),
             sums: Sums { sha1: hex(&self.sha1.finalize()), md5: hex(&self.md5.finalize()) },

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use super::fetch::RemoteError;
 use crate::inside::OpenError;
 use crate::model::Digest;
 
@@ -16,6 +17,14 @@ pub enum ArtifactError {
         file: PathBuf,
         /// What stands in the way.
         why: OpenError,
+    },
+    /// A source in the network did not give it.
+    #[error("{source_name} {why}")]
+    Remote {
+        /// Its address.
+        source_name: String,
+        /// What stands in the way.
+        why: RemoteError,
     },
     /// The file goes on after the size that the manifest says.
     #[error("{file} is longer than spec.artifact.sizeBytes says ({said}); correct the size, or copy the right file")]
@@ -103,6 +112,15 @@ pub enum ArtifactError {
 }
 
 impl ArtifactError {
+    /// Asking again soon would cost the uplink the whole artifact for nothing.
+    pub(super) fn is_costly(&self) -> bool {
+        match self {
+            Self::Remote { why, .. } => why.is_costly(),
+            Self::AllSources(errors) => errors.iter().any(Self::is_costly),
+            _ => false,
+        }
+    }
+
     /// For `map_err`.
     pub(super) fn io(doing: &'static str, file: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let file = file.into();

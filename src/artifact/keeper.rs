@@ -1,18 +1,23 @@
-//! Has every wanted artifact in the cache, one at a time, and says how it went.
+//! Has every wanted artifact in the cache, and says how it went.
+//!
+//! Each has a job of its own, so that a fetch of hours over a thin link holds up nobody; one job at a time reads the disk, and
+//! one uses the uplink.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io;
 use std::rc::Rc;
 use std::time::Duration;
 
-use tokio::sync::{Notify, watch};
+use tokio::sync::{Notify, Semaphore, watch};
+use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 
 use super::copy::Stamp;
-use super::{ArtifactError, Cache};
-use crate::model::{ArtifactFact, ArtifactSpec, Digest, Event, Sums};
+use super::fetch::Fetcher;
+use super::{ArtifactError, Cache, Uplink};
+use crate::model::{ArtifactFact, ArtifactSpec, Digest, Event, Source, Sums};
 
 /// How long a failed artifact waits before it is tried again without anything having changed.
 #[derive(Debug, Clone, Copy)]
@@ -21,11 +26,13 @@ pub struct Patience {
     pub first: Duration,
     /// It doubles up to this.
     pub longest: Duration,
+    /// After the whole artifact came over the uplink and was the wrong one: each try costs as much again.
+    pub wrong: Duration,
 }
 
 impl Default for Patience {
     fn default() -> Self {
-        Self { first: Duration::from_secs(5), longest: Duration::from_secs(300) }
+        Self { first: Duration::from_secs(5), longest: Duration::from_secs(300), wrong: Duration::from_secs(3_600) }
     }
 }
 
@@ -36,6 +43,9 @@ pub struct Keeper {
     patience: Patience,
     state: RefCell<State>,
     look_again: Notify,
+    fetcher: Fetcher,
+    disk: Semaphore,
+    uplink: Semaphore,
 }
 
 #[derive(Debug, Default)]
@@ -43,6 +53,9 @@ struct State {
     /// Verified in this process.
     ready: BTreeMap<Digest, Ready>,
     failed: BTreeMap<Digest, Failure>,
+    wanted: BTreeSet<Digest>,
+    /// Has a job; and how much of it came, once it comes over the uplink.
+    busy: BTreeMap<Digest, Option<u64>>,
 }
 
 #[derive(Debug)]
@@ -59,12 +72,35 @@ struct Failure {
     wait: Duration,
     /// What was reported, so that it is reported once.
     said: Option<String>,
+    /// What was tried: other sources are tried at once.
+    sources: Vec<Source>,
+    /// How much of it had come.
+    bytes: u64,
+}
+
+/// What became of a job.
+struct Done {
+    spec: ArtifactSpec,
+    result: Result<(Sums, Stamp), ArtifactError>,
 }
 
 impl Keeper {
     /// Of this cache. It does nothing until it [runs](Self::run).
-    pub fn new(cache: Cache, patience: Patience) -> Rc<Self> {
-        Rc::new(Self { cache, patience, state: RefCell::default(), look_again: Notify::new() })
+    pub fn new(cache: Cache, patience: Patience, uplink: Uplink) -> Rc<Self> {
+        Rc::new(Self {
+            cache,
+            patience,
+            state: RefCell::default(),
+            look_again: Notify::new(),
+            fetcher: Fetcher::new(uplink),
+            disk: Semaphore::new(1),
+            uplink: Semaphore::new(1),
+        })
+    }
+
+    /// How many bytes of it are there, while it comes over the uplink. Kept in memory only.
+    pub fn fetching(&self, digest: &Digest) -> Option<u64> {
+        self.state.borrow().busy.get(digest).copied().flatten()
     }
 
     /// Was it verified in this process, and not found damaged since?
@@ -102,26 +138,29 @@ impl Keeper {
         self.look_again.notify_one();
     }
 
-    /// Converges on what is wanted until its sender is dropped. `files` counts up when something changed beside the
-    /// manifests; then all that failed is tried again at once. One digest that is wanted twice is fetched once.
+    /// Converges on what is wanted until its sender is dropped; needs a `LocalSet`. `files` counts up when something changed
+    /// beside the manifests; then all that failed there is tried again at once. One digest that is wanted twice is fetched
+    /// once.
     pub async fn run(
-        &self,
+        self: &Rc<Self>,
         mut wanted: watch::Receiver<Vec<ArtifactSpec>>,
         mut files: watch::Receiver<u64>,
         report: impl AsyncFn(Event),
     ) {
         let _stop = StopOnDrop(self.cache.clone());
+        let mut jobs = JoinSet::new();
         loop {
-            self.report_ready(&wanted.borrow_and_update().clone(), &report).await;
-            let (due, next) = self.due(&wanted.borrow());
-            if let Some(spec) = due {
-                self.fetch(spec, &report).await;
-                continue;
+            let specs = wanted.borrow_and_update().clone();
+            self.report_ready(&specs, &report).await;
+            let (due, next) = self.due(&specs);
+            for spec in due {
+                jobs.spawn_local(self.clone().job(spec));
             }
             tokio::select! {
                 changed = wanted.changed() => if changed.is_err() { return },
                 Ok(()) = files.changed() => self.retry_now(),
                 () = self.look_again.notified() => {}
+                Some(Ok(done)) = jobs.join_next() => self.note(done, &report).await,
                 () = until(next) => {}
             }
         }
@@ -140,35 +179,107 @@ impl Keeper {
         }
     }
 
-    /// The first wanted artifact that is to be tried now; or when the next one is.
-    fn due(&self, wanted: &[ArtifactSpec]) -> (Option<ArtifactSpec>, Option<Instant>) {
-        let mut state = self.state.borrow_mut();
-        state.failed.retain(|digest, _| wanted.iter().any(|spec| spec.key.digest == *digest));
+    /// The wanted artifacts that are to be tried now, which have a job from now on; and when the next one is.
+    fn due(&self, wanted: &[ArtifactSpec]) -> (Vec<ArtifactSpec>, Option<Instant>) {
+        let state = &mut *self.state.borrow_mut();
+        state.wanted = wanted.iter().map(|spec| spec.key.digest).collect();
+        state.failed.retain(|digest, _| state.wanted.contains(digest));
         let now = Instant::now();
-        let mut next: Option<Instant> = None;
-        for spec in wanted.iter().filter(|spec| !state.ready.contains_key(&spec.key.digest)) {
-            match state.failed.get(&spec.key.digest) {
-                Some(failure) if failure.again > now => {
+        let (mut due, mut next) = (Vec::new(), None::<Instant>);
+        for spec in wanted {
+            let digest = spec.key.digest;
+            if state.ready.contains_key(&digest) || state.busy.contains_key(&digest) {
+                continue;
+            }
+            match state.failed.get(&digest) {
+                Some(failure) if failure.again > now && failure.sources == spec.sources => {
                     next = Some(next.map_or(failure.again, |at| at.min(failure.again)));
                 }
-                _ => return (Some(spec.clone()), None),
+                _ => {
+                    state.busy.insert(digest, None);
+                    due.push(spec.clone());
+                }
             }
         }
-        (None, next)
+        (due, next)
     }
 
-    async fn fetch(&self, spec: ArtifactSpec, report: &impl AsyncFn(Event)) {
+    async fn job(self: Rc<Self>, spec: ArtifactSpec) -> Done {
+        let result = match self.have(&spec).await {
+            Ok(sums) => self.stamped(spec.key.digest, sums).await,
+            Err(error) => Err(error),
+        };
+        Done { spec, result }
+    }
+
+    /// With what shows later that somebody wrote into the file.
+    async fn stamped(&self, digest: Digest, sums: Sums) -> Result<(Sums, Stamp), ArtifactError> {
+        self.on_disk(move |cache| {
+            let stamp = cache.open_file(&digest).and_then(|file| Stamp::of(&file));
+            Ok((sums, stamp.map_err(ArtifactError::io("cannot open", cache.path(&digest)))?))
+        })
+        .await
+    }
+
+    /// What is cached is verified; what is not, or is damaged, comes from the first source that has it.
+    async fn have(&self, spec: &ArtifactSpec) -> Result<Sums, ArtifactError> {
+        let (digest, size) = (spec.key.digest, spec.size);
+        match self.on_disk(move |cache| cache.verify(&digest, size)).await {
+            Err(ArtifactError::NotCached { .. }) => {}
+            Err(damaged @ ArtifactError::Damaged { .. }) => tracing::error!("{damaged}"),
+            result => return result,
+        }
+        let mut errors = Vec::new();
+        for source in &spec.sources {
+            match self.bring(spec, source).await {
+                Err(ArtifactError::Stopped) => return Err(ArtifactError::Stopped),
+                Err(error) => errors.push(error),
+                sums => return sums,
+            }
+        }
+        match errors.pop() {
+            Some(only) if errors.is_empty() => Err(only),
+            last => Err(ArtifactError::AllSources(errors.into_iter().chain(last).collect())),
+        }
+    }
+
+    async fn bring(&self, spec: &ArtifactSpec, source: &Source) -> Result<Sums, ArtifactError> {
+        if let Source::File { dir, name } = source {
+            let (spec, dir, name) = (spec.clone(), dir.clone(), name.clone());
+            return self.on_disk(move |cache| cache.copy_in(&spec, &dir, &name)).await;
+        }
+        let _turn = self.uplink.acquire().await.map_err(|_| ArtifactError::Stopped)?;
         let digest = spec.key.digest;
+        let moved = |bytes| {
+            let mut state = self.state.borrow_mut();
+            state.busy.insert(digest, Some(bytes));
+            state.wanted.contains(&digest)
+        };
+        self.fetcher.fetch(&self.cache, spec, source, &moved).await
+    }
+
+    async fn on_disk<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Cache) -> Result<T, ArtifactError> + Send + 'static,
+    ) -> Result<T, ArtifactError> {
+        let _turn = self.disk.acquire().await.map_err(|_| ArtifactError::Stopped)?;
         let cache = self.cache.clone();
-        let result = tokio::task::spawn_blocking(move || have(&cache, &spec)).await;
-        match result.unwrap_or(Err(ArtifactError::Stopped)) {
+        tokio::task::spawn_blocking(move || work(&cache)).await.unwrap_or(Err(ArtifactError::Stopped))
+    }
+
+    /// What a job came to; who was given up because nobody wants it any more is no failure.
+    async fn note(&self, done: Done, report: &impl AsyncFn(Event)) {
+        let digest = done.spec.key.digest;
+        let bytes = self.state.borrow_mut().busy.remove(&digest).flatten().unwrap_or(0);
+        match done.result {
             Ok((sums, stamp)) => {
                 let mut state = self.state.borrow_mut();
                 state.failed.remove(&digest);
                 state.ready.insert(digest, Ready { sums, stamp, said: false });
             }
+            Err(ArtifactError::Stopped) => {}
             Err(error) => {
-                if let Some(text) = self.failed(digest, &error) {
+                if let Some(text) = self.failed(done.spec, &error, bytes) {
                     report(Event::Artifact(digest, ArtifactFact::Failed(text))).await;
                 }
             }
@@ -176,38 +287,34 @@ impl Keeper {
     }
 
     /// Notes a failure; the text of it unless it was reported already.
-    fn failed(&self, digest: Digest, error: &ArtifactError) -> Option<String> {
-        let text = error.to_string();
+    fn failed(&self, spec: ArtifactSpec, error: &ArtifactError, bytes: u64) -> Option<String> {
+        let (text, digest) = (error.to_string(), spec.key.digest);
         let mut state = self.state.borrow_mut();
         let before = state.failed.remove(&digest);
-        let wait = before.as_ref().map_or(self.patience.first, |failure| (failure.wait * 2).min(self.patience.longest));
+        let wait = match &before {
+            _ if error.is_costly() => self.patience.wrong,
+            // whoever brings a part each time is worth asking again soon
+            Some(failure) if failure.bytes >= bytes => (failure.wait * 2).min(self.patience.longest),
+            _ => self.patience.first,
+        };
         let news = before.and_then(|failure| failure.said).as_ref() != Some(&text);
-        state.failed.insert(digest, Failure { again: Instant::now() + wait, wait, said: Some(text.clone()) });
+        // sites that lost the same server do not come back to it all at once
+        let again = Instant::now() + wait.mul_f64(1.0 + fastrand::f64() / 4.0);
+        let failure = Failure { again, wait, said: Some(text.clone()), sources: spec.sources, bytes };
+        state.failed.insert(digest, failure);
         news.then_some(text)
     }
 
+    /// Something changed beside the manifests, which says nothing about the network.
     fn retry_now(&self) {
         let now = Instant::now();
-        for failure in self.state.borrow_mut().failed.values_mut() {
+        let mut state = self.state.borrow_mut();
+        let beside = |failure: &&mut Failure| failure.sources.iter().any(|source| !source.is_remote());
+        for failure in state.failed.values_mut().filter(beside) {
             failure.again = now;
             failure.wait = self.patience.first;
         }
     }
-}
-
-/// What is cached is verified; what is not, or is damaged, is copied.
-fn have(cache: &Cache, spec: &ArtifactSpec) -> Result<(Sums, Stamp), ArtifactError> {
-    let sums = match cache.verify(&spec.key.digest, spec.size) {
-        Err(ArtifactError::NotCached { .. }) => cache.copy_in(spec),
-        Err(damaged @ ArtifactError::Damaged { .. }) => {
-            tracing::error!("{damaged}");
-            cache.copy_in(spec)
-        }
-        result => result,
-    }?;
-    let digest = &spec.key.digest;
-    let stamp = cache.open_file(digest).and_then(|file| Stamp::of(&file));
-    Ok((sums, stamp.map_err(ArtifactError::io("cannot open", cache.path(digest)))?))
 }
 
 /// A copy that is under way would hold up the end of the process.

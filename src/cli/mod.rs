@@ -70,6 +70,8 @@ pub enum Output {
 
 /// Parses the command line and runs what it says.
 pub fn main() -> ExitCode {
+    // first thing: without a provider the HTTP client and the TLS server would panic
+    let _ = rustls::crypto::ring::default_provider().install_default();
     let cli = Cli::parse();
     logging::start(cli.log_format);
     let mut out = io::stdout().lock();

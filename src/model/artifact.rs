@@ -1,11 +1,10 @@
 //! Firmware files.
 
 use std::fmt;
-use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Digest, Version};
+use super::{Digest, Source, Version};
 
 /// What makes two orders the same order: an artifact's name, version and digest.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -39,26 +38,10 @@ pub struct ArtifactSpec {
 }
 
 impl ArtifactSpec {
-    /// The file name that devices see: the name of the first source.
+    /// The file name that devices see: that of the first source, or the artifact's own.
     pub fn file_name(&self) -> &str {
-        match self.sources.first() {
-            Some(Source::File { name, .. }) => name,
-            None => &self.key.name,
-        }
+        self.sources.first().and_then(Source::file_name).unwrap_or(&self.key.name)
     }
-}
-
-/// A place to get an artifact from.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Source {
-    /// A file beside the manifest that names it.
-    File {
-        /// The manifest's directory.
-        dir: PathBuf,
-        /// A plain file name in it.
-        name: String,
-    },
 }
 
 /// The hashes that DDI clients ask for beside the digest.

@@ -100,17 +100,18 @@ fn is_artifact_name(name: &str) -> bool {
 }
 
 fn source(text: &str, setting: &Setting) -> Result<Source, String> {
+    const FORMS: &str = "https://HOST/PATH, oci://REGISTRY/REPOSITORY:TAG, or file:NAME for a file beside the manifest";
     let Some((scheme, rest)) = text.split_once(':') else {
-        return Err(format!("{text:?} has no scheme; write file:NAME for a file beside the manifest"));
+        return Err(format!("{text:?} has no scheme; write {FORMS}"));
     };
     match scheme {
         "file" => file_name(rest).map(|name| Source::File { dir: setting.dir.clone(), name: name.to_owned() }),
-        "https" | "http" | "oci" => Err(format!(
-            "{scheme}: sources are not in this version; put the file beside the manifest and write file:NAME"
-        )),
-        _ => Err(format!(
-            "{scheme:?} is not a scheme that this version knows; write file:NAME for a file beside the manifest"
-        )),
+        "https" | "http" => text.parse().map(|url| Source::Http { url }).map_err(|error: model::Invalid| error.0),
+        "oci" => {
+            let image = rest.strip_prefix("//").unwrap_or(rest).parse();
+            image.map(|image| Source::Oci { image }).map_err(|error: model::Invalid| error.0)
+        }
+        _ => Err(format!("{scheme:?} is not a scheme that this version knows; write {FORMS}")),
     }
 }
 

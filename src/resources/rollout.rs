@@ -59,7 +59,8 @@ pub struct Artifact {
     /// The version that gateways should come back with, exactly as they report it. Put it in quotes.
     #[schemars(length(min = 1, max = 128))]
     pub version: String,
-    /// Where to get it, tried in order. `file:NAME` is a file beside the manifest.
+    /// Where to get it, tried in order: `https://HOST/PATH`, `http://HOST/PATH`, `oci://REGISTRY/REPOSITORY:TAG` or
+    /// `…@sha256:DIGEST` (the layer whose digest is the one below), `file:NAME` for a file beside the manifest.
     #[schemars(length(min = 1, max = 8), inner(length(min = 1, max = 2048)))]
     pub sources: Vec<String>,
     /// The file's hash, `sha256:` and 64 lower-case hex digits, as `sha256sum` prints them.

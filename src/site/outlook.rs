@@ -75,9 +75,18 @@ impl Views {
     }
 }
 
-/// One entry per digest, however many rollouts want it.
+/// One entry per digest, however many rollouts want it, with the sources of them all.
 fn wanted(state: &State) -> Vec<ArtifactSpec> {
-    let by_digest: BTreeMap<_, _> =
-        engine::wanted_artifacts(state).into_values().map(|spec| (spec.key.digest, spec)).collect();
+    let mut by_digest: BTreeMap<Digest, ArtifactSpec> = BTreeMap::new();
+    for spec in engine::wanted_artifacts(state).into_values() {
+        match by_digest.get_mut(&spec.key.digest) {
+            None => _ = by_digest.insert(spec.key.digest, spec),
+            Some(known) => {
+                let more = spec.sources.into_iter().filter(|source| !known.sources.contains(source));
+                let more: Vec<_> = more.collect();
+                known.sources.extend(more);
+            }
+        }
+    }
     by_digest.into_values().collect()
 }

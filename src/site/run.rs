@@ -16,7 +16,7 @@ use super::control::{self, Control};
 use super::core::Core;
 use super::endpoints::Endpoints;
 use super::shell::{Shell, action_base, settings};
-use crate::artifact::{Cache, Keeper, Patience};
+use crate::artifact::{Cache, Keeper, LeastSpeed, Patience, Uplink};
 use crate::config::SiteConfig;
 use crate::device::{self, Board, Caps, Context, Envelope, Opened, Pacing, Presence, Sink, ddi};
 use crate::intake::{self, Manifests, Pace};
@@ -66,7 +66,7 @@ pub async fn run(config: SiteConfig, mut stop: watch::Receiver<bool>) -> Result<
     let (events_in, events) = mpsc::channel::<Envelope>(EVENTS);
     let (queries_in, queries) = mpsc::channel(QUERIES);
     let (wanted, wanted_seen) = watch::channel(Vec::new());
-    let keeper = Keeper::new(cache, Patience::default());
+    let keeper = Keeper::new(cache, Patience::default(), uplink(&config));
     let context = context(&config, &clock, &keeper, events_in.clone());
     let manifests = Manifests::new(config.manifests.clone(), config.devices.poll_interval);
     let mut shell = Shell {
@@ -119,6 +119,17 @@ pub async fn run(config: SiteConfig, mut stop: watch::Receiver<bool>) -> Result<
     drop(socket_file);
     shell.stop().await;
     Ok(())
+}
+
+/// What fetching needs.
+fn uplink(config: &SiteConfig) -> Uplink {
+    let uplink = config.uplink.clone();
+    Uplink {
+        bytes_per_second: uplink.bytes_per_second,
+        ca_files: uplink.ca_files,
+        credentials: uplink.credentials,
+        least_speed: LeastSpeed::default(),
+    }
 }
 
 /// A file that is there while the site runs, however that ends.

@@ -216,7 +216,10 @@ impl Shell {
         }
         let (state, now) = (self.core.state(), self.clock.now().site);
         let json = match query {
-            Query::Status => serde_json::to_vec(&report::status(&self.config.site, state, now, self.counters())),
+            Query::Status => {
+                let fetching = |digest: &crate::model::Digest| self.keeper.fetching(digest);
+                serde_json::to_vec(&report::status(&self.config.site, state, now, fetching, self.counters()))
+            }
             Query::Gateways => serde_json::to_vec(&report::gateways(state)),
             Query::Artifacts => serde_json::to_vec(&report::artifacts(state)),
             Query::Journal(filter) => {

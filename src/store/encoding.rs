@@ -17,6 +17,8 @@ pub(super) trait Record: Serialize + DeserializeOwned {
     const KIND: &'static str;
     /// The version that is written, and the newest that is read.
     const VERSION: u64 = 1;
+    /// The oldest version that is read: from it on, each had only more variants or fields than the one before.
+    const OLDEST: u64 = Self::VERSION;
 }
 
 impl Record for SiteRecord {
@@ -30,6 +32,9 @@ impl Record for GatewayRecord {
 }
 impl Record for RolloutRecord {
     const KIND: &'static str = "a rollout";
+    /// 2: sources in the network.
+    const VERSION: u64 = 2;
+    const OLDEST: u64 = 1;
 }
 impl Record for MemberRecord {
     const KIND: &'static str = "a member";
@@ -71,7 +76,7 @@ pub(super) fn encode<R: Record>(record: &R) -> io::Result<Vec<u8>> {
 /// The record in some bytes.
 pub(super) fn decode<R: Record>(bytes: &[u8]) -> Result<R, Unreadable> {
     let problem = match serde_json::from_slice::<(u64, R)>(bytes) {
-        Ok((version, record)) if version == R::VERSION => return Ok(record),
+        Ok((version, record)) if (R::OLDEST..=R::VERSION).contains(&version) => return Ok(record),
         Ok((version, _)) => format!("version {version} was never written"),
         Err(error) => error.to_string(),
     };
@@ -93,6 +98,17 @@ mod tests {
         let bytes = encode(&time).unwrap();
         assert_eq!(String::from_utf8_lossy(&bytes), r#"[1,{"site":7,"bootId":"b","bootMs":9}]"#);
         assert_eq!(decode::<SavedTime>(&bytes), Ok(time));
+    }
+
+    #[test]
+    fn a_rollout_of_before_sources_in_the_network_is_still_read() {
+        let artifact = |sources: &str| {
+            let digest = "ab".repeat(32);
+            format!(r#"{{"name":"os","version":"2","digest":"sha256:{digest}","size":4,"sources":[{sources}]}}"#)
+        };
+        let old = artifact(r#"{"file":{"dir":"/m","name":"os.swu"}}"#);
+        assert!(serde_json::from_str::<crate::model::ArtifactSpec>(&old).is_ok());
+        assert_eq!((RolloutRecord::OLDEST, RolloutRecord::VERSION), (1, 2));
     }
 
     #[test]

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
 
-use lamplighter::artifact::{ArtifactError, Cache, Keeper, Patience};
-use lamplighter::model::{ArtifactFact, ArtifactKey, ArtifactSpec, Digest, Event, Source};
+use lamplighter::artifact::{ArtifactError, Cache, Keeper, Patience, Uplink};
+use lamplighter::model::{ArtifactFact, ArtifactKey, ArtifactSpec, Digest, Event, Source, Sums};
 use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
 use tokio::sync::{mpsc, watch};
@@ -54,6 +54,12 @@ impl World {
     }
 }
 
+/// Copies the spec's first source, which is a file.
+fn copy_in(cache: &Cache, spec: &ArtifactSpec) -> Result<Sums, ArtifactError> {
+    let Source::File { dir, name } = &spec.sources[0] else { panic!() };
+    cache.copy_in(spec, dir, name)
+}
+
 fn firmware(size: usize) -> Vec<u8> {
     (0..=250_u8).cycle().take(size).collect()
 }
@@ -63,7 +69,7 @@ fn a_file_beside_the_manifest_is_copied_with_all_three_hashes() {
     let world = World::new();
     std::fs::write(world.file("os.swu"), "test").unwrap();
     let (cache, spec) = (world.cache(), world.spec(b"test"));
-    let sums = cache.copy_in(&spec).unwrap();
+    let sums = copy_in(&cache, &spec).unwrap();
     assert_eq!(sums.sha1, "a94a8fe5ccb19ba61c4c0873d391e987982fbbd3");
     assert_eq!(sums.md5, "098f6bcd4621d373cade4e832627b4f6");
     assert_eq!(world.cached(), [spec.key.digest.hex()]);
@@ -79,13 +85,13 @@ fn a_file_larger_than_the_buffer_and_an_odd_length_is_copied_whole() {
     let bytes = firmware(1_000_003);
     std::fs::write(world.file("os.swu"), &bytes).unwrap();
     let (cache, spec) = (world.cache(), world.spec(&bytes));
-    cache.copy_in(&spec).unwrap();
+    copy_in(&cache, &spec).unwrap();
     assert_eq!(std::fs::read(cache.path(&spec.key.digest)).unwrap(), bytes);
 }
 
 /// Copies `os.swu`, which must fail and leave nothing.
 fn fails(world: &World, spec: &ArtifactSpec) -> ArtifactError {
-    let error = world.cache().copy_in(spec).unwrap_err();
+    let error = copy_in(&world.cache(), spec).unwrap_err();
     assert_eq!(world.cached(), Vec::<String>::new(), "{error}");
     error
 }
@@ -134,7 +140,7 @@ fn a_file_that_changes_while_it_is_read_is_never_accepted() {
             std::thread::sleep(Duration::from_millis(1));
         }
     });
-    let error = world.cache().copy_in(&spec);
+    let error = copy_in(&world.cache(), &spec);
     stop.store(true, std::sync::atomic::Ordering::Relaxed);
     writer.join().unwrap();
     assert!(matches!(error, Err(ArtifactError::Changed { .. })), "{error:?}");
@@ -166,15 +172,33 @@ fn a_source_outside_the_directory_is_refused_by_the_cache_too() {
     }
 }
 
-#[test]
-fn sources_are_tried_in_order_and_all_are_named_when_none_has_it() {
+#[tokio::test]
+async fn sources_are_tried_in_order_and_all_are_named_when_none_has_it() {
     let world = World::new();
     let both = vec![world.source("a.swu"), world.source("b.swu")];
     let spec = ArtifactSpec { sources: both, ..world.spec(b"test") };
-    let error = fails(&world, &spec).to_string();
-    assert!(error.contains("a.swu") && error.contains("b.swu"), "{error}");
+    keeping(world.cache(), NEVER, async |mut kept| {
+        kept.wanted.send_replace(vec![spec.clone()]);
+        let ArtifactFact::Failed(why) = kept.next().await else { panic!() };
+        assert!(why.contains("a.swu") && why.contains("b.swu"), "{why}");
+        std::fs::write(world.file("b.swu"), "test").unwrap();
+        kept.tick();
+        assert!(matches!(kept.next().await, ArtifactFact::Verified(_)));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn other_sources_are_tried_at_once() {
+    let world = World::new();
     std::fs::write(world.file("b.swu"), "test").unwrap();
-    world.cache().copy_in(&spec).unwrap();
+    keeping(world.cache(), NEVER, async |mut kept| {
+        kept.wanted.send_replace(vec![world.spec(b"test")]);
+        assert!(matches!(kept.next().await, ArtifactFact::Failed(_)));
+        kept.wanted.send_replace(vec![ArtifactSpec { sources: vec![world.source("b.swu")], ..world.spec(b"test") }]);
+        assert!(matches!(kept.next().await, ArtifactFact::Verified(_)));
+    })
+    .await;
 }
 
 #[test]
@@ -182,7 +206,7 @@ fn a_disk_without_room_for_the_reserve_is_not_filled() {
     let world = World::new();
     std::fs::write(world.file("os.swu"), "test").unwrap();
     let cache = Cache::open(world.state.path(), u64::MAX / 2).unwrap();
-    let error = cache.copy_in(&world.spec(b"test")).unwrap_err();
+    let error = copy_in(&cache, &world.spec(b"test")).unwrap_err();
     assert!(error.to_string().contains("limits.diskReserve"), "{error}");
     assert_eq!(world.cached(), Vec::<String>::new());
 }
@@ -206,7 +230,7 @@ fn a_damaged_cached_file_is_set_aside_with_its_bytes() {
     let (cache, spec) = (world.cache(), world.spec(b"test"));
     let digest = spec.key.digest;
     for (n, damage) in ["tesd", "te", "tests"].into_iter().enumerate() {
-        cache.copy_in(&spec).unwrap();
+        copy_in(&cache, &spec).unwrap();
         std::fs::write(cache.path(&digest), damage).unwrap();
         let error = cache.verify(&digest, 4).unwrap_err();
         assert!(matches!(error, ArtifactError::Damaged { .. }), "{error}");
@@ -221,7 +245,7 @@ fn a_wrong_size_in_a_manifest_does_not_condemn_a_good_file() {
     let world = World::new();
     std::fs::write(world.file("os.swu"), "test").unwrap();
     let (cache, spec) = (world.cache(), world.spec(b"test"));
-    cache.copy_in(&spec).unwrap();
+    copy_in(&cache, &spec).unwrap();
     assert!(matches!(cache.verify(&spec.key.digest, 5), Err(ArtifactError::Truncated { .. })));
     assert!(matches!(cache.verify(&spec.key.digest, 3), Err(ArtifactError::TooLong { .. })));
     assert!(cache.verify(&spec.key.digest, 4).is_ok());
@@ -245,12 +269,16 @@ impl Kept {
 }
 
 /// Nothing is tried again by time alone.
-const NEVER: Patience = Patience { first: Duration::from_secs(36_000), longest: Duration::from_secs(36_000) };
+const NEVER: Patience = Patience {
+    first: Duration::from_secs(36_000),
+    longest: Duration::from_secs(36_000),
+    wrong: Duration::from_secs(36_000),
+};
 
 async fn keeping(cache: Cache, patience: Patience, test: impl AsyncFnOnce(Kept)) {
     LocalSet::new()
         .run_until(async {
-            let keeper = Keeper::new(cache, patience);
+            let keeper = Keeper::new(cache, patience, Uplink::default());
             let (wanted, wants) = watch::channel(vec![]);
             let (files, ticks) = watch::channel(0);
             let (sender, facts) = mpsc::unbounded_channel();
@@ -294,7 +322,7 @@ async fn a_wanted_artifact_is_copied_once_and_ready_before_it_is_reported() {
 async fn after_a_restart_a_cached_artifact_is_verified_without_its_source() {
     let world = World::new();
     std::fs::write(world.file("os.swu"), "test").unwrap();
-    world.cache().copy_in(&world.spec(b"test")).unwrap();
+    copy_in(&world.cache(), &world.spec(b"test")).unwrap();
     std::fs::remove_file(world.file("os.swu")).unwrap();
     keeping(world.cache(), NEVER, async |mut kept| {
         kept.wanted.send_replace(vec![world.spec(b"test")]);
@@ -327,7 +355,7 @@ async fn a_failed_artifact_is_tried_again_when_a_file_changed_and_the_same_failu
 #[tokio::test]
 async fn a_failed_artifact_is_tried_again_by_itself() {
     let world = World::new();
-    let quick = Patience { first: Duration::from_millis(5), longest: Duration::from_millis(20) };
+    let quick = Patience { first: Duration::from_millis(5), longest: Duration::from_millis(20), ..NEVER };
     keeping(world.cache(), quick, async |mut kept| {
         kept.wanted.send_replace(vec![world.spec(b"test")]);
         assert!(matches!(kept.next().await, ArtifactFact::Failed(_)));

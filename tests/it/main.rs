@@ -10,6 +10,7 @@ mod crash_backend;
 mod ddi;
 mod docs;
 mod engine;
+mod fetch;
 mod http;
 mod intake;
 mod process;

@@ -1,9 +1,12 @@
-//! SWUpdate, the real one, updated by the real binary; and the same with Lamplighter killed along the way.
+//! SWUpdate, the real one, updated by the real binary, and the same with Lamplighter killed along the way; and artifacts from
+//! a real web server and a real registry.
 //!
-//! Run by `make test-real`, which installs SWUpdate first.
+//! Run by `make test-real`, which installs them first.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
+#![allow(clippy::format_collect, reason = "tests are read, not timed")]
 
 mod fault;
+mod fetch;
 mod gateway;
 mod proxy;
 mod site;

@@ -27,6 +27,7 @@ use clap::{Args, ValueEnum};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::LocalSet;
 
+pub(super) use amounts::format_bytes;
 use amounts::{parse_bytes, parse_kill_every, parse_share};
 use files::Directory;
 use run::Simulation;

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::engine::{self, Phase, Rollout, State, steps, summary};
-use crate::model::SiteTime;
+use crate::model::{Digest, SiteTime};
 
 /// The site at a glance.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -81,8 +81,11 @@ pub struct ArtifactLine {
     pub digest: String,
     /// In bytes.
     pub size: u64,
-    /// `Verified`, `Wanted` or `Failed`.
+    /// `Verified`, `Wanted`, `Fetching` or `Failed`.
     pub state: String,
+    /// How much of it came, while it is `Fetching`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
 }
 
 /// A wave.
@@ -133,8 +136,14 @@ pub struct SummaryLine {
     pub offline: u32,
 }
 
-/// The site at a glance.
-pub fn status(site: &str, state: &State, now: SiteTime, counters: Counters) -> Status {
+/// The site at a glance. `fetching`: how much of an artifact came, while it comes.
+pub fn status(
+    site: &str,
+    state: &State,
+    now: SiteTime,
+    fetching: impl Fn(&Digest) -> Option<u64>,
+    counters: Counters,
+) -> Status {
     let mut rollouts: Vec<_> = state.rollouts.values().filter(|rollout| !rollout.replaced).collect();
     rollouts.sort_by_key(|rollout| std::cmp::Reverse(rollout.arrival));
     let polling = |g: &&engine::Gateway| g.presence == crate::model::Presence::Polling;
@@ -142,7 +151,7 @@ pub fn status(site: &str, state: &State, now: SiteTime, counters: Counters) -> S
     Status {
         site: site.to_owned(),
         store_lost: state.site.lost,
-        rollouts: rollouts.into_iter().map(|rollout| rollout_line(state, rollout, now)).collect(),
+        rollouts: rollouts.into_iter().map(|rollout| rollout_line(state, rollout, now, &fetching)).collect(),
         gateways: GatewayCount {
             total: count(state.gateways.len()),
             polling: count(state.gateways.values().filter(polling).count()),
@@ -156,7 +165,12 @@ pub fn status(site: &str, state: &State, now: SiteTime, counters: Counters) -> S
     }
 }
 
-fn rollout_line(state: &State, rollout: &Rollout, now: SiteTime) -> RolloutLine {
+fn rollout_line(
+    state: &State,
+    rollout: &Rollout,
+    now: SiteTime,
+    fetching: &impl Fn(&Digest) -> Option<u64>,
+) -> RolloutLine {
     let (phase, reason, message) = match engine::phase(state, rollout, now) {
         Phase::Ready => ("Ready", "Done", String::new()),
         Phase::Reconciling(reason, message) => ("Reconciling", reason, message),
@@ -165,7 +179,7 @@ fn rollout_line(state: &State, rollout: &Rollout, now: SiteTime) -> RolloutLine 
     let waves = rollout.frozen.iter().flat_map(|frozen| &frozen.waves);
     RolloutLine {
         name: rollout.identity.to_string(),
-        artifact: artifact_line(state, rollout),
+        artifact: artifact_line(state, rollout, fetching),
         phase: phase.into(),
         reason: reason.into(),
         message,
@@ -177,15 +191,18 @@ fn rollout_line(state: &State, rollout: &Rollout, now: SiteTime) -> RolloutLine 
     }
 }
 
-fn artifact_line(state: &State, rollout: &Rollout) -> ArtifactLine {
+fn artifact_line(state: &State, rollout: &Rollout, fetching: &impl Fn(&Digest) -> Option<u64>) -> ArtifactLine {
     let artifact = &rollout.spec.artifact;
     let known = state.artifacts.get(&artifact.key.digest);
+    let bytes = fetching(&artifact.key.digest);
     ArtifactLine {
         name: artifact.key.name.clone(),
         version: artifact.key.version.to_string(),
         digest: artifact.key.digest.to_string(),
         size: artifact.size,
+        bytes,
         state: match known {
+            _ if bytes.is_some() => "Fetching",
             Some(known) if known.failed.is_some() => "Failed",
             Some(known) if known.sums.is_some() => "Verified",
             _ => "Wanted",
