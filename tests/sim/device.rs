@@ -76,6 +76,7 @@ enum Doing {
     Installing,
     Rebooting,
     RetryingWord(u8),
+    RetryingFailure(u8),
     Dark,
 }
 
@@ -84,8 +85,8 @@ enum Next {
     Download,
     Install,
     Poll,
-    /// Said that its install failed; nobody says it again.
-    Failed,
+    /// The word that its install failed, tried so often.
+    Failed(u8),
     /// The word that ends the order, tried so often.
     Word(u8),
 }
@@ -165,6 +166,7 @@ impl Device {
             Doing::Installing => self.installed(),
             Doing::Rebooting => self.booted(),
             Doing::RetryingWord(tries) => self.word(tries),
+            Doing::RetryingFailure(tries) => self.failure(tries),
             _ => Act::Nothing,
         }
     }
@@ -184,10 +186,7 @@ impl Device {
             }
             (Doing::Fetching, Reply::Order(order)) => self.take(order),
             (Doing::Polling | Doing::Fetching, _) if failed => self.idle_after_error(),
-            (Doing::Saying(Next::Failed), reply) => {
-                self.word_lost |= reply != Reply::Heard;
-                self.idle()
-            }
+            (Doing::Saying(Next::Failed(tries)), reply) => self.failure_answered(tries, &reply),
             (Doing::Saying(Next::Word(tries)), reply) => self.word_answered(tries, &reply),
             // SWUpdate gives up when it cannot say that it begins, and starts over at its next poll
             (Doing::Saying(Next::Download), _) if failed && self.character.client == Client::SwUpdate => self.idle(),

@@ -112,6 +112,8 @@ impl Character {
     /// How it may end besides if its last word never arrived.
     pub fn ends_unheard(self) -> Vec<Step> {
         match (self.reports, self.arrives()) {
+            // of an attempt that nobody heard has failed nobody gives another one
+            (true, true) if matches!(self.fate, Fate::Fails(_)) => vec![Step::Failed(FailedReason::NoFeedback)],
             (true, true) => Vec::new(),
             (false, _) => vec![Step::Failed(FailedReason::NoFeedback)],
             (true, false) => vec![Step::Failed(FailedReason::NoFeedback), Step::Failed(FailedReason::WrongVersion)],

@@ -32,7 +32,7 @@ impl Device {
         if matches!(self.character.fate, Fate::Fails(times) if self.tries <= times) {
             return match self.character.client {
                 Client::Zephyr => self.idle(),
-                _ => self.say(order.action, Execution::Closed, Finished::Failure, Next::Failed),
+                _ => self.failure(0),
             };
         }
         let again = self.runs == order.version || self.staged.as_ref() == Some(&order.version);
@@ -97,6 +97,21 @@ impl Device {
             }
             _ => self.idle(),
         }
+    }
+
+    /// Says that its install failed.
+    pub(super) fn failure(&mut self, tries: u8) -> Act {
+        let Some(order) = &self.job else { return self.idle() };
+        self.say(order.action, Execution::Closed, Finished::Failure, Next::Failed(tries))
+    }
+
+    pub(super) fn failure_answered(&mut self, tries: u8, reply: &Reply) -> Act {
+        if self.character.client == Client::Rauc && *reply == Reply::Busy && tries < MOST_WORDS {
+            self.doing = Doing::RetryingFailure(tries + 1);
+            return Act::Wait(SECOND);
+        }
+        self.word_lost |= *reply != Reply::Heard;
+        self.idle()
     }
 
     /// Late, twice, and contradicting itself.
