@@ -220,9 +220,14 @@ impl World {
                 allowed.extend(device.character.ends_unheard());
             }
             let character = device.character;
+            let disturbed = self.crashes + self.failed_commits > 0;
             // who is silent counts as there for a while after each start, and so as one that lets its offer lie
-            if character.fate == Fate::SilentAfterFetch && self.crashes + self.failed_commits > 0 {
+            if character.fate == Fate::SilentAfterFetch && disturbed {
                 allowed.push(Step::Failed(FailedReason::NotFetched));
+            }
+            // a word on its failure that we could not take for so long that its deadline passed came too late
+            if disturbed && allowed.iter().all(|step| matches!(step, Step::Failed(_))) {
+                allowed.push(Step::Failed(FailedReason::NoFeedback));
             }
             assert!(allowed.contains(&step), "{id} {character:?} ended as {step:?}\n{}", self.story(&id));
             assert!(step != Step::Updated || device.told_the_truth(), "{id} is not updated\n{}", self.story(&id));
