@@ -50,7 +50,7 @@ fn started(draft: &mut Draft) {
         draft.edit_gateway_volatile(&gateway, |gateway| (gateway.bodies, gateway.idle_since) = (0, now));
     }
     // who took its order and never asked for the artifact has no connection that we cut
-    let asked = |member: &super::Member| member.action.as_ref().is_some_and(|action| action.requested);
+    let asked = |member: &Member| member.action.as_ref().is_some_and(|action| action.requested);
     let mut cut = Vec::new();
     for (id, rollout) in &draft.state.rollouts {
         let downloading =
