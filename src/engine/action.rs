@@ -68,11 +68,7 @@ impl Draft<'_> {
         }
         let keeps_id = self.member(rollout, id).is_some_and(super::state::Member::ever_fetched);
         if keeps_id {
-            self.edit_member(rollout, id, |member| {
-                if let Some(action) = &mut member.action {
-                    action.deadline = None;
-                }
-            });
+            self.edit_action(rollout, id, |action| action.deadline = None);
         } else {
             self.close(rollout, id);
         }
@@ -82,10 +78,8 @@ impl Draft<'_> {
 
     /// Hides a half-served order. It keeps its id, and whatever the gateway says of it still counts.
     pub(super) fn park(&mut self, rollout: RolloutId, id: &ControllerId, reason: WaitingReason) {
-        self.edit_member(rollout, id, |member| {
-            if let Some(action) = &mut member.action {
-                (action.fetched, action.hidden, action.deadline) = (false, true, None);
-            }
+        self.edit_action(rollout, id, |action| {
+            (action.fetched, action.hidden, action.deadline) = (false, true, None);
         });
         self.step(rollout, id, Step::Waiting(reason));
         self.note_member(What::Withdrawn, rollout, id, reason.to_string());
@@ -93,13 +87,11 @@ impl Draft<'_> {
 
     /// Closes a member's order: the link goes, and the gateway is free for another.
     pub(super) fn close(&mut self, rollout: RolloutId, id: &ControllerId) {
-        self.edit_member(rollout, id, |member| {
-            if let Some(action) = &mut member.action {
-                action.open = false;
-                action.fetched = false;
-                action.hidden = false;
-                action.deadline = None;
-            }
+        self.edit_action(rollout, id, |action| {
+            action.open = false;
+            action.fetched = false;
+            action.hidden = false;
+            action.deadline = None;
         });
         if self.state.gateways.get(id).is_some_and(|gateway| gateway.busy == Some(rollout)) {
             self.edit_gateway_volatile(id, |gateway| gateway.busy = None);

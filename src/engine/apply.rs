@@ -58,11 +58,7 @@ fn started(draft: &mut Draft) {
         cut.extend(downloading.map(|(gateway, _)| (*id, gateway.clone())));
     }
     for (id, gateway) in cut {
-        draft.edit_member(id, &gateway, |member| {
-            if let Some(action) = &mut member.action {
-                action.excused = true;
-            }
-        });
+        draft.edit_action(id, &gateway, |action| action.excused = true);
     }
     draft.touch_all();
 }
@@ -278,11 +274,7 @@ fn fetched(draft: &mut Draft, id: &ControllerId, action: ActionId) -> Verdict {
 /// The gateway asks for bytes; they may leave only under an order that it has in hand.
 fn requested(draft: &mut Draft, id: &ControllerId, digest: Digest, bytes: Bytes) -> Verdict {
     let Some(rollout) = in_hand(draft, id, &digest) else { return Verdict::Withdrawn };
-    draft.edit_member(rollout, id, |member| {
-        if let Some(order) = &mut member.action {
-            order.requested = true;
-        }
-    });
+    draft.edit_action(rollout, id, |order| order.requested = true);
     match bytes {
         Bytes::Some => {
             remember(draft, id, digest, false);
@@ -325,10 +317,8 @@ fn begin_install(draft: &mut Draft, rollout_id: RolloutId, id: &ControllerId) {
         return;
     }
     let deadline = draft.now.site.plus(rollout.spec.deadlines.install);
-    draft.edit_member(rollout_id, id, |member| {
-        if let Some(order) = &mut member.action {
-            (order.deadline, order.excused) = (Some(deadline), false);
-        }
+    draft.edit_action(rollout_id, id, |order| {
+        (order.deadline, order.excused) = (Some(deadline), false);
     });
     draft.step(rollout_id, id, Step::Installing);
     draft.note_member(What::Served, rollout_id, id, "");

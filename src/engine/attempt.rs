@@ -122,13 +122,11 @@ impl Draft<'_> {
             deadline = deadline.max(from.plus(patience));
             confirm_from = Some(from);
         }
-        self.edit_member(rollout, id, |member| {
-            if let Some(action) = &mut member.action {
-                // said only now, so it may reboot only now
-                action.overdue = false;
-                action.confirm_from = confirm_from;
-                action.deadline = Some(deadline);
-            }
+        self.edit_action(rollout, id, |action| {
+            // said only now, so it may reboot only now
+            action.overdue = false;
+            action.confirm_from = confirm_from;
+            action.deadline = Some(deadline);
         });
         self.step(rollout, id, Step::Confirming);
         self.note_member(What::Reported, rollout, id, "success");
@@ -141,11 +139,7 @@ impl Draft<'_> {
         }
         let Some(confirm) = self.state.rollouts.get(&rollout).map(|r| r.spec.deadlines.confirm) else { return };
         let deadline = self.now.site.plus(confirm);
-        self.edit_member(rollout, id, |member| {
-            if let Some(action) = &mut member.action {
-                action.deadline = Some(deadline);
-            }
-        });
+        self.edit_action(rollout, id, |action| action.deadline = Some(deadline));
         self.step(rollout, id, Step::Confirming);
     }
 
@@ -157,11 +151,9 @@ impl Draft<'_> {
         }
         let Some(gateway) = self.state.gateways.get(id) else { return };
         let deadline = self.now.site.plus(self.state.patience(gateway));
-        self.edit_member(rollout, id, |member| {
-            if let Some(action) = &mut member.action {
-                action.overdue = true;
-                action.deadline = Some(deadline);
-            }
+        self.edit_action(rollout, id, |action| {
+            action.overdue = true;
+            action.deadline = Some(deadline);
         });
     }
 

@@ -50,11 +50,7 @@ fn half_way(draft: &mut Draft, id: RolloutId, gateway: &ControllerId) {
     if !draft.is_polling(gateway) {
         return draft.fail_attempt(id, gateway, FailedReason::NoFeedback, None, Then::Stop);
     }
-    draft.edit_member(id, gateway, |member| {
-        if let Some(action) = &mut member.action {
-            action.deadline = None;
-        }
-    });
+    draft.edit_action(id, gateway, |action| action.deadline = None);
 }
 
 /// Offline excuses only members that never fetched their order: one that did, failed or lapsed, and then went away for good

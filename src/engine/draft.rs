@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::allowance::Allowance;
-use super::state::{Artifact, Gateway, Member, Rollout, Site, State, Step};
+use super::state::{Action, Artifact, Gateway, Member, Rollout, Site, State, Step};
 use crate::model::{ActionId, ControllerId, Digest, JournalEntry, Now, RolloutId, What};
 
 /// The state in the hands of one step. If the step's commit fails the state is dropped and rebuilt, so that a draft can
@@ -162,6 +162,15 @@ impl<'s> Draft<'s> {
             // another rollout may have it meanwhile
             self.touch_gateway(id);
         }
+    }
+
+    /// Changes a member's order, if it has one, open or closed.
+    pub(super) fn edit_action(&mut self, rollout: RolloutId, id: &ControllerId, edit: impl FnOnce(&mut Action)) {
+        self.edit_member(rollout, id, |member| {
+            if let Some(action) = &mut member.action {
+                edit(action);
+            }
+        });
     }
 
     pub(super) fn add_member(&mut self, rollout: RolloutId, id: ControllerId, member: Member) {

@@ -91,11 +91,7 @@ fn failure(draft: &mut Draft, rollout: RolloutId, id: &ControllerId, reason: Fai
         return draft.close(rollout, id);
     }
     if word.excused {
-        draft.edit_member(rollout, id, |member| {
-            if let Some(order) = &mut member.action {
-                order.excused = true;
-            }
-        });
+        draft.edit_action(rollout, id, |order| order.excused = true);
     }
     draft.fail_attempt(rollout, id, reason, word.message, Then::RetryLater);
 }

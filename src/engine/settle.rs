@@ -138,10 +138,8 @@ fn park(draft: &mut Draft, id: RolloutId) {
         draft.park(id, &gateway, reason);
     }
     for gateway in released {
-        draft.edit_member(id, &gateway, |member| {
-            if let Some(action) = &mut member.action {
-                (action.hidden, action.deadline) = (false, Some(now.plus(download)));
-            }
+        draft.edit_action(id, &gateway, |action| {
+            (action.hidden, action.deadline) = (false, Some(now.plus(download)));
         });
     }
 }
