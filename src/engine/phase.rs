@@ -1,5 +1,7 @@
 //! How a rollout stands, for people and for `kubectl wait`.
 
+use serde::{Deserialize, Serialize};
+
 use super::state::{Member, Rollout, State, Step};
 use super::wave::{self, Proof};
 use crate::model::{SiteTime, SkippedReason, WaitingReason};
@@ -16,7 +18,8 @@ pub enum Phase {
 }
 
 /// How many members are at which step.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase")]
 #[expect(missing_docs, reason = "the steps of `Step`")]
 pub struct Steps {
     pub waiting: u32,
@@ -30,7 +33,7 @@ pub struct Steps {
 }
 
 /// The same for a person: disjoint, and adds up to the total.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the columns of status")]
 pub struct Summary {
     pub total: u32,

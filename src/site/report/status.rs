@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::engine::{self, Phase, Rollout, State, steps, summary};
+use crate::engine::{self, Phase, Rollout, State, Steps, Summary, steps, summary};
 use crate::model::{Digest, SiteTime};
 
 /// The site at a glance.
@@ -64,9 +64,9 @@ pub struct RolloutLine {
     /// Its waves; empty before the first opened.
     pub waves: Vec<WaveLine>,
     /// How many members are at which step.
-    pub steps: StepCounts,
+    pub steps: Steps,
     /// The same in the words of `kubectl get`.
-    pub summary: SummaryLine,
+    pub summary: Summary,
 }
 
 /// An artifact.
@@ -106,34 +106,6 @@ pub struct RefusalLine {
     pub what: String,
     /// What is wrong, where, and what to do.
     pub why: String,
-}
-
-/// How many members are at which step.
-#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-#[expect(missing_docs, reason = "the steps themselves")]
-pub struct StepCounts {
-    pub waiting: u32,
-    pub offered: u32,
-    pub downloading: u32,
-    pub installing: u32,
-    pub confirming: u32,
-    pub updated: u32,
-    pub failed: u32,
-    pub skipped: u32,
-}
-
-/// The same for a person: disjoint, and adds up to the total.
-#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
-#[expect(missing_docs, reason = "the columns of a table")]
-pub struct SummaryLine {
-    pub total: u32,
-    pub pending: u32,
-    pub updating: u32,
-    pub updated: u32,
-    pub failed: u32,
-    pub skipped: u32,
-    pub offline: u32,
 }
 
 /// The site at a glance. `fetching`: how much of an artifact came, while it comes.
@@ -186,8 +158,8 @@ fn rollout_line(
         waves: waves
             .map(|w| WaveLine { size: w.size, opened: w.opened_at.is_some(), proven: w.proven_at.is_some() })
             .collect(),
-        steps: step_counts(rollout),
-        summary: summary_line(rollout),
+        steps: steps(rollout),
+        summary: summary(rollout),
     }
 }
 
@@ -208,32 +180,5 @@ fn artifact_line(state: &State, rollout: &Rollout, fetching: &impl Fn(&Digest) -
             _ => "Wanted",
         }
         .into(),
-    }
-}
-
-fn step_counts(rollout: &Rollout) -> StepCounts {
-    let steps = steps(rollout);
-    StepCounts {
-        waiting: steps.waiting,
-        offered: steps.offered,
-        downloading: steps.downloading,
-        installing: steps.installing,
-        confirming: steps.confirming,
-        updated: steps.updated,
-        failed: steps.failed,
-        skipped: steps.skipped,
-    }
-}
-
-fn summary_line(rollout: &Rollout) -> SummaryLine {
-    let summary = summary(rollout);
-    SummaryLine {
-        total: summary.total,
-        pending: summary.pending,
-        updating: summary.updating,
-        updated: summary.updated,
-        failed: summary.failed,
-        skipped: summary.skipped,
-        offline: summary.offline,
     }
 }
