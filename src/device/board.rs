@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use crate::model::{ActionId, ArtifactKey, ControllerId, SiteTime, Sums, TokenHash};
+use crate::model::{ActionId, ArtifactKey, Ask, ControllerId, SiteTime, Sums, TokenHash};
 
 /// Everything that gateways may see.
 #[derive(Debug, Default)]
@@ -50,18 +50,6 @@ pub struct Entry {
     pub offer: Option<Offer>,
     /// Tell the loop about the first poll from this time on.
     pub tell_poll_from: Option<SiteTime>,
-}
-
-/// Should a gateway report its attributes?
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Ask {
-    /// No.
-    #[default]
-    No,
-    /// Until it does.
-    Once,
-    /// Once per poll interval, while a version is waited for.
-    EachInterval,
 }
 
 /// An open order.

@@ -8,7 +8,7 @@ pub mod presence;
 pub mod server;
 mod sink;
 
-pub use board::{Artifact, Ask, Board, Entry, Offer};
+pub use board::{Artifact, Board, Entry, Offer};
 pub use presence::{Pacing, Presence, Progress};
 pub use server::{Caps, Context, Counts, Opened, Stats, serve};
 pub use sink::{Envelope, Sink};

@@ -28,7 +28,7 @@ pub use allowance::Allowance;
 pub use apply::apply;
 pub use draft::{Changes, Draft};
 pub use order::order_key;
-pub use outlook::{Ask, GatewayView, OfferView, gateway_view, next_due, wanted_artifacts};
+pub use outlook::{GatewayView, OfferView, gateway_view, next_due, wanted_artifacts};
 pub use phase::{Phase, Steps, Summary, phase, steps, summary};
 pub use settle::{settle, settle_all};
 pub use state::{

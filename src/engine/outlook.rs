@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::state::{Action, Gateway, Rollout, State, Step};
-use crate::model::{ActionId, ArtifactSpec, ControllerId, FailedReason, RolloutId, SiteTime, Sums, TokenHash};
+use crate::model::{ActionId, ArtifactSpec, Ask, ControllerId, FailedReason, RolloutId, SiteTime, Sums, TokenHash};
 
 /// What one gateway may see.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,17 +16,6 @@ pub struct GatewayView<'s> {
     pub offer: Option<OfferView<'s>>,
     /// A poll from this time on is an event.
     pub tell_poll_from: Option<SiteTime>,
-}
-
-/// Should a gateway report its attributes?
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ask {
-    /// No.
-    No,
-    /// Until it does.
-    Once,
-    /// Once per poll interval.
-    EachInterval,
 }
 
 /// An open order.

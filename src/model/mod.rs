@@ -5,6 +5,7 @@
 mod action_id;
 mod amount;
 mod artifact;
+mod ask;
 mod controller_id;
 mod digest;
 mod duration;
@@ -23,6 +24,7 @@ mod version;
 pub use action_id::ActionId;
 pub use amount::{Amount, Percent};
 pub use artifact::{ArtifactKey, ArtifactSpec, Sums};
+pub use ask::Ask;
 pub use controller_id::ControllerId;
 pub use digest::Digest;
 pub use duration::{format_duration, parse_duration};

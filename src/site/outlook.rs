@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use crate::device::{self, Entry, Offer};
-use crate::engine::{self, Ask, Changes, GatewayView, State};
+use crate::engine::{self, Changes, GatewayView, State};
 use crate::model::{ArtifactSpec, ControllerId, Digest, SiteTime};
 
 /// Level-triggered: what should be true outside, where it may have changed.
@@ -45,11 +45,6 @@ impl Views {
     }
 
     fn entry(&mut self, view: GatewayView) -> Entry {
-        let ask = match view.ask {
-            Ask::No => device::Ask::No,
-            Ask::Once => device::Ask::Once,
-            Ask::EachInterval => device::Ask::EachInterval,
-        };
         let offer = view.offer.map(|offer| Offer {
             action: offer.action,
             link: offer.link,
@@ -57,7 +52,7 @@ impl Views {
             served: offer.served,
             artifact: self.share(offer.artifact, offer.sums),
         });
-        Entry { token: view.token, ask, offer, tell_poll_from: view.tell_poll_from }
+        Entry { token: view.token, ask: view.ask, offer, tell_poll_from: view.tell_poll_from }
     }
 
     fn share(&mut self, spec: &ArtifactSpec, sums: &crate::model::Sums) -> Rc<device::Artifact> {

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, StatusCode};
 use lamplighter::device::ddi::{self, Download, Head, Pending, Response};
-use lamplighter::device::{Ask as AskFor, Board, Presence};
+use lamplighter::device::{Board, Presence};
 use lamplighter::model::{
-    ActionId, Client, ControllerId, Digest, Event, Execution, Finished, SiteTime, TokenHash, Verdict,
+    ActionId, Ask as AskFor, Client, ControllerId, Digest, Event, Execution, Finished, SiteTime, TokenHash, Verdict,
 };
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};

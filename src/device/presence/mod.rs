@@ -7,9 +7,8 @@ mod track;
 use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
 
-use crate::model::{ActionId, Client, ControllerId, Event, Presence as State, SiteTime};
+use crate::model::{ActionId, Ask, Client, ControllerId, Event, Presence as State, SiteTime};
 
-use super::Ask;
 use track::Track;
 
 /// How often gateways are told to poll, and when silence means offline.

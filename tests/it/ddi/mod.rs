@@ -12,10 +12,10 @@ use std::time::Duration;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, StatusCode};
 use lamplighter::device::ddi::{self, Answer, Download, Head, Response, Settings};
-use lamplighter::device::{Artifact, Ask, Board, Entry, Offer, Pacing, Presence};
+use lamplighter::device::{Artifact, Board, Entry, Offer, Pacing, Presence};
 use lamplighter::model::{
-    ActionId, ArtifactKey, Attributes, AttributesMode, Bytes, Client, ControllerId, Digest, Event, Execution, Feedback,
-    Finished, SiteTime, Sums, TokenHash, Verdict,
+    ActionId, ArtifactKey, Ask, Attributes, AttributesMode, Bytes, Client, ControllerId, Digest, Event, Execution,
+    Feedback, Finished, SiteTime, Sums, TokenHash, Verdict,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};

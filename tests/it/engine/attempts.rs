@@ -195,7 +195,7 @@ fn an_observed_version_takes_no_feedback_back_without_lifting_the_limit() {
     site.offline(&canary);
     site.wait(minutes(120));
     assert_eq!(site.at(&canary), Step::Failed(FailedReason::NoFeedback));
-    assert_eq!(site.ask(&canary), lamplighter::device::Ask::EachInterval);
+    assert_eq!(site.ask(&canary), Ask::EachInterval);
     site.seen(&canary);
     site.reports(&canary, "2");
     assert_eq!(site.at(&canary), Step::Updated);

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use lamplighter::device::Ask;
 use lamplighter::engine::Step;
 use lamplighter::model::*;
 

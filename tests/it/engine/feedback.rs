@@ -1,6 +1,5 @@
 //! Words on orders: closed ones, strange ones, twice, and out of order.
 
-use lamplighter::device::Ask;
 use lamplighter::engine::Step;
 use lamplighter::model::*;
 

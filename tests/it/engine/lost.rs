@@ -1,6 +1,5 @@
 //! A store that was lost: holds and pauses are gone with it.
 
-use lamplighter::device::Ask;
 use lamplighter::engine::{Phase, Step};
 use lamplighter::model::*;
 

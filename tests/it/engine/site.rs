@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use lamplighter::device::{Ask, Entry};
+use lamplighter::device::Entry;
 use lamplighter::engine::{Member, Phase, Rollout, Settings, Step, phase};
 use lamplighter::model::*;
 use lamplighter::site::Core;

@@ -295,7 +295,6 @@ fn what_an_updated_member_does_after_its_soak_is_drift() {
 
 #[test]
 fn a_soaking_member_is_asked_for_its_version_each_interval() {
-    use lamplighter::device::Ask;
     let mut site = Site::rolling(2, |_| {});
     let canary = site.canary();
     site.update(&canary);

@@ -16,10 +16,10 @@ use std::time::Duration;
 
 use lamplighter::device::ddi::Settings;
 use lamplighter::device::{
-    Artifact, Ask, Board, Caps, Context, Entry, Envelope, Offer, Opened, Pacing, Presence, Sink, serve,
+    Artifact, Board, Caps, Context, Entry, Envelope, Offer, Opened, Pacing, Presence, Sink, serve,
 };
 use lamplighter::model::{
-    ActionId, ArtifactKey, ControllerId, Digest, Event, Finished, SiteTime, Sums, TokenHash, Verdict,
+    ActionId, ArtifactKey, Ask, ControllerId, Digest, Event, Finished, SiteTime, Sums, TokenHash, Verdict,
 };
 use sha2::Digest as _;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
