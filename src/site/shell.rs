@@ -21,7 +21,7 @@ use crate::config::SiteConfig;
 use crate::device::{Board, Context, Envelope, Presence};
 use crate::engine::Settings;
 use crate::intake::Manifests;
-use crate::model::{ActionId, ArtifactSpec, Event, Listing, SiteTime, Verdict};
+use crate::model::{ActionId, ArtifactSpec, ControllerId, Digest, Event, Listing, SiteTime, Verdict};
 use crate::store::{Batch, Handle, Recalled};
 
 /// At most so many events go into one step, so that one commit answers them soon.
@@ -30,6 +30,7 @@ const MOST_EVENTS: usize = 64;
 const SAVE_EVERY: Duration = Duration::from_secs(60);
 /// `why` looks through so many of the newest rows of the journal.
 const ROWS_FOR_WHY: usize = 4_000;
+
 /// Everything that the loop holds.
 pub(super) struct Shell {
     pub config: Rc<SiteConfig>,
@@ -217,7 +218,7 @@ impl Shell {
         let (state, now) = (self.core.state(), self.clock.now().site);
         let json = match query {
             Query::Status => {
-                let fetching = |digest: &crate::model::Digest| self.keeper.fetching(digest);
+                let fetching = |digest: &Digest| self.keeper.fetching(digest);
                 serde_json::to_vec(&report::status(&self.config.site, state, now, fetching, self.counters()))
             }
             Query::Gateways => serde_json::to_vec(&report::gateways(state)),
@@ -233,8 +234,8 @@ impl Shell {
                 let rows = self.store.journal(ROWS_FOR_WHY).await.unwrap_or_default();
                 let rows: Vec<_> = rows.into_iter().map(|row| row.entry).collect();
                 let presence = self.presence.borrow();
-                let polled = |id: &crate::model::ControllerId| presence.last_poll(id.as_str());
-                let progress = |id: &crate::model::ControllerId| presence.progress(id.as_str()).cloned();
+                let polled = |id: &ControllerId| presence.last_poll(id.as_str());
+                let progress = |id: &ControllerId| presence.progress(id.as_str()).cloned();
                 match report::why(state, now, &who, polled, progress, &rows) {
                     Some(why) => serde_json::to_vec(&why),
                     None => return Answer::NoSuchGateway(who),
@@ -254,9 +255,7 @@ impl Shell {
             unauthorized: served.unauthorized,
         }
     }
-}
 
-impl Shell {
     /// Saves site time and closes the store.
     pub async fn stop(self) {
         let time = self.clock.saved(self.clock.now().site);
