@@ -1,6 +1,7 @@
 //! Artifacts over the network: every way in which servers, links and registries misbehave.
 
 mod bench;
+mod hosts;
 mod killed;
 mod registry;
 mod server;
