@@ -70,7 +70,8 @@ impl SiteArgs {
     }
 }
 
-async fn call(socket: &Path, method: Method, path: &str) -> anyhow::Result<Bytes> {
+/// One request over a site's control socket, and the body of its answer.
+pub(super) async fn call(socket: &Path, method: Method, path: &str) -> anyhow::Result<Bytes> {
     let stream = UnixStream::connect(socket).await.map_err(|error| Unreachable { socket: socket.to_owned(), error })?;
     let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
     tokio::spawn(async move {

@@ -1,9 +1,8 @@
-//! A small HTTP/1 client connection over TCP or a Unix socket, kept alive for as long as its owner keeps it.
+//! A small HTTP/1 client connection over TCP, kept alive for as long as its owner keeps it.
 //!
 //! It knows nothing of devices, so benchmarks use it too. It needs a tokio runtime, not a `LocalSet`.
 
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::Path;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
@@ -13,7 +12,7 @@ use hyper::client::conn::http1;
 use hyper::rt::{Read, Write};
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
-use tokio::net::{TcpSocket, UnixStream};
+use tokio::net::TcpSocket;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
@@ -57,12 +56,6 @@ impl Connection {
         }
         let stream = within(PATIENCE, socket.connect(to)).await?.map_err(connect)?;
         let _ = stream.set_nodelay(true);
-        Self::over(TokioIo::new(stream)).await
-    }
-
-    /// Connects to a Unix socket.
-    pub async fn unix(path: &Path) -> Result<Self, Cut> {
-        let stream = UnixStream::connect(path).await.map_err(|error| Cut::new("cannot connect", error))?;
         Self::over(TokioIo::new(stream)).await
     }
 

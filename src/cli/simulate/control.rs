@@ -3,19 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use anyhow::{Context, bail};
-use bytes::Bytes;
-use http_body_util::Full;
-use hyper::Request;
-use hyper::header::HOST;
+use anyhow::Context;
+use hyper::Method;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::client::Connection;
-
-/// Ten thousand gateways fit.
-const LONGEST: usize = 16 << 20;
+use crate::cli::control::call;
 
 /// `GET /v1/status`.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
@@ -93,14 +87,7 @@ impl Gateway {
 
 /// Asks the site at `socket`.
 pub async fn get<T: DeserializeOwned>(socket: &Path, path: &str) -> anyhow::Result<T> {
-    let request = Request::get(path).header(HOST, "localhost").body(Full::new(Bytes::new()))?;
-    let mut connection = Connection::unix(socket).await.with_context(|| format!("at {}", socket.display()))?;
-    let response = connection.send(request).await?;
-    let status = response.status();
-    let body = response.into_body().all(LONGEST).await?;
-    if !status.is_success() {
-        bail!("{path} was answered {status}: {}", String::from_utf8_lossy(&body));
-    }
+    let body = call(socket, Method::GET, path).await.with_context(|| format!("{path} was not answered"))?;
     serde_json::from_slice(&body).with_context(|| format!("{path} was answered with something else than expected"))
 }
 
