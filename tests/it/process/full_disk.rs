@@ -45,11 +45,10 @@ fn fill(state: &Path) -> PathBuf {
 /// Lets the store fail for want of room; the file that takes it.
 fn fail(site: &Site, state: &Path, device: &Device<'_>) -> PathBuf {
     let filler = fill(state);
-    assert_eq!(device.attributes(&json!({"serial": "1"})), 200, "the store finds room among its own pages");
-    // more than it has room for
+    // whether a small commit still fits among the store's own pages depends on where it stands: so more than that
     let many: Vec<_> = (0..400).map(|at| gateway(&format!("fill-{at}"), "")).collect();
     site.put("many.yaml", many.join("---\n"));
-    eventually("a commit fails", || (device.attributes(&json!({"serial": "2"})) == 429).then_some(()));
+    eventually("a commit fails", || (device.attributes(&json!({"serial": "1"})) == 429).then_some(()));
     filler
 }
 
