@@ -310,18 +310,21 @@ fn take_again(draft: &mut Draft, id: &ControllerId, digest: &Digest) {
     }
 }
 
-/// The gateway has all it needs.
-fn begin_install(draft: &mut Draft, rollout_id: RolloutId, id: &ControllerId) {
+/// The gateway has all it needs, or installs while it reads.
+pub(super) fn begin_install(draft: &mut Draft, rollout_id: RolloutId, id: &ControllerId) {
     let Some(rollout) = draft.state.rollouts.get(&rollout_id) else { return };
     if rollout.members.get(id).is_none_or(|member| member.step != Step::Downloading) {
         return;
     }
     let deadline = draft.now.site.plus(rollout.spec.deadlines.install);
+    let served = draft.state.gateways.get(id).is_some_and(|g| g.fully_served(&rollout.spec.artifact.key.digest));
     draft.edit_action(rollout_id, id, |order| {
-        (order.deadline, order.excused) = (Some(deadline), false);
+        // who reads on while it installs keeps the time it had for the download
+        order.deadline = order.deadline.filter(|_| !served).max(Some(deadline));
+        order.excused = false;
     });
     draft.step(rollout_id, id, Step::Installing);
-    draft.note_member(What::Served, rollout_id, id, "");
+    draft.note_member(What::Served, rollout_id, id, if served { "" } else { "so far; it installs as it reads" });
 }
 
 fn body_ended(draft: &mut Draft, id: &ControllerId) {

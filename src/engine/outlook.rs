@@ -27,7 +27,7 @@ pub struct OfferView<'s> {
     pub link: bool,
     /// May the gateway download?
     pub fetched: bool,
-    /// Was the artifact fully served to it under this order?
+    /// Was the artifact fully served to it under this order, or does it install while it reads?
     pub served: bool,
     /// What to install.
     pub artifact: &'s ArtifactSpec,
