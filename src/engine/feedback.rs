@@ -1,8 +1,9 @@
 //! A gateway's word on an order.
 
 use super::allowance::LATE_WORDS;
-use super::apply::begin_install;
+
 use super::attempt::Then;
+use super::download::begin_install;
 use super::draft::Draft;
 use super::state::{Gateway, Member};
 use super::wave;

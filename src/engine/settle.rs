@@ -3,10 +3,10 @@
 use std::cmp::Reverse;
 
 use super::brake::{self, Load};
-use super::deadline;
 use super::draft::Draft;
 use super::state::{Member, Rollout, State, Step};
 use super::wave::{self, Proof};
+use super::{deadline, failure_limit, members};
 use crate::model::{ControllerId, RolloutId, SiteTime, SkippedReason, WaitingReason};
 
 /// Far more rounds than any chain of decisions is long; a bug must not become an endless loop.
@@ -39,18 +39,18 @@ pub fn settle(draft: &mut Draft) {
     debug_assert!(false, "settle found no fixpoint");
 }
 
-/// Decides for all rollouts, as after a start.
+/// Decides for all rollouts: what [`settle`] must not differ from.
 pub fn settle_all(draft: &mut Draft) {
     draft.touch_all();
     settle(draft);
 }
 
 fn settle_rollout(draft: &mut Draft, id: RolloutId) {
-    wave::sync_members(draft, id);
+    members::sync(draft, id);
     deadline::run(draft, id);
     skip(draft, id);
     wave::freeze(draft, id);
-    wave::trip(draft, id);
+    failure_limit::trip(draft, id);
     wave::advance(draft, id);
     withdraw(draft, id);
     park(draft, id);
