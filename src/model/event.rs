@@ -32,7 +32,7 @@ pub enum Event {
     Attributes(ControllerId, Attributes),
     /// A gateway asks for its order: the brakes are decided again.
     Fetched(ControllerId, ActionId),
-    /// A gateway asked for the artifact of its open order; `bytes` is false if the answer carries none (416).
+    /// A gateway asked for the artifact of its open order; a 416 carries no bytes.
     Requested(ControllerId, Digest, Bytes),
     /// The last byte of an artifact is about to leave for a gateway.
     Served(ControllerId, Digest),

@@ -35,7 +35,7 @@ pub use event::{
 pub use gateway::{GatewaySpec, TokenHash};
 pub use journal::{JournalEntry, What};
 pub use presence::Presence;
-pub use reason::{FailedReason, SkippedReason, WaitingReason};
+pub use reason::{FailedReason, ReconcilingReason, SkippedReason, StalledReason, WaitingReason};
 pub use rollout::{Bounds, ConfirmBy, Deadlines, Identity, RolloutId, RolloutSpec, Strategy, WaveSpec};
 pub use selector::{Labels, Selector};
 pub use source::{HttpUrl, OciReference, OciVersion, Origin, Source};

@@ -144,16 +144,16 @@ fn rollout_line(
     fetching: &impl Fn(&Digest) -> Option<u64>,
 ) -> RolloutLine {
     let (phase, reason, message) = match engine::phase(state, rollout, now) {
-        Phase::Ready => ("Ready", "Done", String::new()),
-        Phase::Reconciling(reason, message) => ("Reconciling", reason, message),
-        Phase::Stalled(reason, message) => ("Stalled", reason, message),
+        Phase::Ready => ("Ready", "Done".into(), String::new()),
+        Phase::Reconciling(reason, message) => ("Reconciling", reason.to_string(), message),
+        Phase::Stalled(reason, message) => ("Stalled", reason.to_string(), message),
     };
     let waves = rollout.frozen.iter().flat_map(|frozen| &frozen.waves);
     RolloutLine {
         name: rollout.identity.to_string(),
         artifact: artifact_line(state, rollout, fetching),
         phase: phase.into(),
-        reason: reason.into(),
+        reason,
         message,
         waves: waves
             .map(|w| WaveLine { size: w.size, opened: w.opened_at.is_some(), proven: w.proven_at.is_some() })
