@@ -11,7 +11,9 @@ mod digest;
 mod duration;
 mod event;
 mod gateway;
+mod http_url;
 mod journal;
+mod oci_reference;
 mod presence;
 mod reason;
 mod rollout;
@@ -33,12 +35,14 @@ pub use event::{
     Order, Refusal, Verdict,
 };
 pub use gateway::{GatewaySpec, TokenHash};
+pub use http_url::{HttpUrl, Origin};
 pub use journal::{JournalEntry, What};
+pub use oci_reference::{OciReference, OciVersion};
 pub use presence::Presence;
 pub use reason::{FailedReason, ReconcilingReason, SkippedReason, StalledReason, WaitingReason};
 pub use rollout::{Bounds, ConfirmBy, Deadlines, Identity, RolloutId, RolloutSpec, Strategy, WaveSpec};
 pub use selector::{Labels, Selector};
-pub use source::{HttpUrl, OciReference, OciVersion, Origin, Source};
+pub use source::Source;
 pub use texts::Texts;
 pub use time::{Now, SiteTime};
 pub use version::Version;

@@ -124,6 +124,10 @@ async fn connection(stream: UnixStream, control: Control) {
     }
 }
 
+fn no_such_path() -> Response<Full<Bytes>> {
+    error(StatusCode::NOT_FOUND, "this site knows no such path; it may be older than this command")
+}
+
 async fn answer(request: Request<Incoming>, control: Control, who: String) -> Response<Full<Bytes>> {
     let path = request.uri().path();
     let query = match (request.method(), path) {
@@ -135,11 +139,11 @@ async fn answer(request: Request<Incoming>, control: Control, who: String) -> Re
             Err(why) => return error(StatusCode::BAD_REQUEST, &why),
         },
         (&Method::POST, "/v1/resume") => return order(&control, Order::Resume, who).await,
-        (&Method::GET, _) if path.starts_with("/v1/why/") => {
-            let name = path.trim_start_matches("/v1/why/");
-            Query::Why(percent_encoding::percent_decode_str(name).decode_utf8_lossy().into_owned())
-        }
-        _ => return error(StatusCode::NOT_FOUND, "there is no such path here"),
+        (&Method::GET, _) => match path.strip_prefix("/v1/why/") {
+            Some(name) => Query::Why(percent_encoding::percent_decode_str(name).decode_utf8_lossy().into_owned()),
+            None => return no_such_path(),
+        },
+        _ => return no_such_path(),
     };
     let (reply, answer) = oneshot::channel();
     if control.queries.send((query, reply)).await.is_err() {
