@@ -76,7 +76,7 @@ fn rollout(draft: &mut Draft, identity: Identity, spec: RolloutSpec) -> RolloutI
         tripped: None,
         ready_at: None,
         members: Default::default(),
-        queue: Vec::new(),
+        queue: Rc::default(),
         next_due: None,
     };
     draft.add_rollout(id, rollout);

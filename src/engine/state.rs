@@ -123,7 +123,7 @@ pub struct Rollout {
     /// Its members; before the freeze those that would be.
     pub members: BTreeMap<ControllerId, Member>,
     /// The members in the order in which they are offered; derived.
-    pub queue: Vec<ControllerId>,
+    pub queue: Rc<[ControllerId]>,
     /// When something is due in it; derived.
     pub next_due: Option<SiteTime>,
 }

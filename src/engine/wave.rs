@@ -102,7 +102,7 @@ pub fn current(state: &State, rollout: &Rollout) -> Option<(usize, Option<Proof>
 /// passed since the last one ended.
 fn proof(state: &State, rollout: &Rollout, at: usize, wave: &Wave, opened: SiteTime) -> Proof {
     let unlisted = |id: &ControllerId| state.gateways.get(id).is_some_and(|gateway| !gateway.listed);
-    let (mut counted, mut good, mut open, mut may_come) = (0_u32, 0_u32, false, false);
+    let (mut counted, mut good, mut may_come) = (0_u32, 0_u32, false);
     let mut last = opened;
     for (id, member) in rollout.members.iter().filter(|(_, m)| m.wave.map(usize::from) == Some(at)) {
         match member.step {
@@ -121,12 +121,11 @@ fn proof(state: &State, rollout: &Rollout, at: usize, wave: &Wave, opened: SiteT
             Step::Waiting(WaitingReason::Offline) if !member.ever_fetched() => {
                 (counted, may_come) = (counted + 1, true);
             }
-            _ => open = true,
+            _ => return Proof::Open,
         }
     }
     let needed = Percent::new(MIN_UPDATED).map_or(counted, |share| share.of(counted));
     match () {
-        () if open => Proof::Open,
         () if good >= needed => Proof::SoakUntil(last.plus(wave.soak)),
         () if may_come => Proof::Open,
         () => Proof::Unproven,

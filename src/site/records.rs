@@ -156,7 +156,7 @@ fn rollout(record: RolloutRecord) -> Rollout {
         tripped: record.tripped.map(|t| Tripped { at: t.at, wave: t.wave, failures: t.failures, limit: t.limit }),
         ready_at: record.ready_at,
         members: Default::default(),
-        queue: Vec::new(),
+        queue: Rc::default(),
         // at once: what is due is not on disk
         next_due: Some(SiteTime::default()),
     }
