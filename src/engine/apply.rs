@@ -2,7 +2,7 @@
 
 use super::draft::Draft;
 use super::state::{Artifact, Member, Step};
-use super::{attributes, contact, download, feedback, listing};
+use super::{attributes, contact, download, dropped, feedback, listing};
 use crate::model::{ArtifactFact, Digest, Event, Order, Presence, Verdict, What};
 
 /// Takes one event into the draft. Events of gateways that nobody declared change nothing.
@@ -11,6 +11,7 @@ pub fn apply(draft: &mut Draft, event: Event) -> Verdict {
         Event::Started => started(draft),
         Event::StoreLost(detail) => store_lost(draft, detail),
         Event::Listed(list) => listing::apply(draft, list),
+        Event::Dropped(drop) => return dropped::apply(draft, drop),
         Event::Artifact(digest, fact) => artifact(draft, digest, fact),
         Event::Seen(gateway) => contact::seen(draft, &gateway),
         Event::Quiet(gateway) => contact::gone(draft, &gateway, Presence::Quiet),

@@ -3,6 +3,9 @@
 mod cache;
 mod commands;
 mod device;
+mod drops;
+mod drops_and_disks;
+mod drops_and_reports;
 mod edits;
 mod full_disk;
 mod journal;
