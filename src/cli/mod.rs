@@ -9,6 +9,7 @@ pub mod check;
 mod completions;
 mod control;
 pub mod crds;
+mod fetching;
 mod journal;
 mod logging;
 mod man;

@@ -7,7 +7,7 @@ use super::attempt::{self, Then};
 use super::draft::Draft;
 use super::settle::settle;
 use super::state::{Artifact, Member, Rollout, Served, Step};
-use super::{brake, feedback, listing, wave};
+use super::{brake, feedback, listing, needs, wave};
 use crate::model::{
     ActionId, ArtifactFact, Attributes, AttributesMode, Bytes, Client, ConfirmBy, ControllerId, Digest, Event,
     FailedReason, Order, Presence, RolloutId, Texts, Verdict, What,
@@ -25,6 +25,7 @@ pub fn apply(draft: &mut Draft, event: Event) -> Verdict {
         Event::StoreLost(detail) => store_lost(draft, detail),
         Event::Listed(list) => listing::apply(draft, list),
         Event::Artifact(digest, fact) => artifact(draft, digest, fact),
+        Event::Collect(digest, bytes, why) => return collect(draft, digest, bytes, &why),
         Event::Seen(gateway) => seen(draft, &gateway),
         Event::Quiet(gateway) => gone(draft, &gateway, Presence::Quiet),
         Event::Offline(gateway) => gone(draft, &gateway, Presence::Offline),
@@ -73,7 +74,8 @@ fn store_lost(draft: &mut Draft, detail: String) {
 fn artifact(draft: &mut Draft, digest: Digest, fact: ArtifactFact) {
     let before = draft.state.artifacts.get(&digest).cloned().unwrap_or_default();
     let after = match fact {
-        ArtifactFact::Verified(sums) => Artifact { sums: Some(sums), failed: None },
+        ArtifactFact::Fetching(from) => return draft.note(What::ArtifactFetching, format!("{digest}: {from}")),
+        ArtifactFact::Verified(sums) => Artifact { sums: Some(sums), failed: None, ..before.clone() },
         ArtifactFact::Failed(why) => Artifact { failed: Some(why), ..before.clone() },
     };
     if after == before {
@@ -84,6 +86,19 @@ fn artifact(draft: &mut Draft, digest: Digest, fact: ArtifactFact) {
         None => draft.note(What::ArtifactVerified, digest.to_string()),
     }
     draft.set_artifact(digest, after);
+}
+
+/// Whoever keeps the files asks whether one may go. It is forgotten before it goes, so that it counts as gone from now on.
+fn collect(draft: &mut Draft, digest: Digest, bytes: u64, why: &str) -> Verdict {
+    if !needs::may_go(draft.state, &digest) {
+        return Verdict::Needed;
+    }
+    let names = needs::names_of(draft.state, &digest).into_iter();
+    let names: Vec<_> = names.map(|(name, version)| format!("{name} {version}")).collect();
+    let called = if names.is_empty() { String::new() } else { format!(" ({})", names.join(", ")) };
+    draft.note(What::ArtifactCollected, format!("{digest}{called}, {bytes} bytes: {why}"));
+    draft.remove_artifact(&digest);
+    Verdict::Accepted
 }
 
 fn seen(draft: &mut Draft, id: &ControllerId) {
@@ -184,6 +199,7 @@ fn report(draft: &mut Draft, id: &ControllerId, report: Attributes) -> Verdict {
             }
         }
     });
+    remember_version(draft, id, &before);
     let known = draft.state.gateways.get(id).is_some_and(|gateway| {
         versioned.iter().any(|artifact| draft.state.settings.version_of(gateway, artifact).is_some())
     });
@@ -192,6 +208,24 @@ fn report(draft: &mut Draft, id: &ControllerId, report: Attributes) -> Verdict {
     }
     observe(draft, id, &before);
     Verdict::Accepted
+}
+
+/// What a gateway ran until now is what it may have to go back to.
+fn remember_version(draft: &mut Draft, id: &ControllerId, before: &Texts) {
+    let Some(gateway) = draft.state.gateways.get(id) else { return };
+    let settings = &draft.state.settings;
+    let mut previous = gateway.previous.clone();
+    let names = needs::all_names(draft.state);
+    previous.retain(|name, _| names.contains(name.as_str()));
+    for name in names {
+        let (was, now) = (settings.version_in(before, name), settings.version_of(gateway, name));
+        if let (Some(was), Some(now)) = (was, now)
+            && was != now
+        {
+            previous.insert(name.to_owned(), was);
+        }
+    }
+    draft.edit_gateway(id, |gateway| gateway.previous = previous);
 }
 
 /// A reported version may end an update either way.

@@ -16,6 +16,7 @@ mod deadline;
 mod draft;
 mod feedback;
 mod listing;
+mod needs;
 mod order;
 mod outlook;
 mod phase;
@@ -27,8 +28,9 @@ mod wave;
 pub use allowance::Allowance;
 pub use apply::apply;
 pub use draft::{Changes, Draft};
+pub use needs::{Needs, may_go, names_of, needs, wanted_artifacts};
 pub use order::order_key;
-pub use outlook::{GatewayView, OfferView, gateway_view, next_due, wanted_artifacts};
+pub use outlook::{GatewayView, OfferView, gateway_view, next_due};
 pub use phase::{Phase, Steps, Summary, phase, steps, summary};
 pub use settle::{settle, settle_all};
 pub use state::{

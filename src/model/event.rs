@@ -16,6 +16,8 @@ pub enum Event {
     Listed(Listing),
     /// An artifact's way into the cache.
     Artifact(Digest, ArtifactFact),
+    /// A cached artifact of so many bytes is in the way, and of what: may it go?
+    Collect(Digest, u64, String),
     /// A gateway polled for the first time, or again after having been quiet or offline.
     Seen(ControllerId),
     /// A gateway has not polled for two of its intervals.
@@ -83,6 +85,8 @@ pub struct Refusal {
 /// An artifact's way into the cache.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ArtifactFact {
+    /// It begins to come over the network; from where.
+    Fetching(String),
     /// It is in the cache and matches digest and size.
     Verified(Sums),
     /// It is not, and why; it is tried again.
@@ -191,4 +195,6 @@ pub enum Verdict {
     Unknown,
     /// More attributes than a gateway may report.
     OverQuota,
+    /// The artifact must stay.
+    Needed,
 }

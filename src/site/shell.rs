@@ -218,11 +218,11 @@ impl Shell {
         let (state, now) = (self.core.state(), self.clock.now().site);
         let json = match query {
             Query::Status => {
-                let fetching = |digest: &Digest| self.keeper.fetching(digest);
-                serde_json::to_vec(&report::status(&self.config.site, state, now, fetching, self.counters()))
+                let progress = |digest: &Digest| self.keeper.progress(digest);
+                serde_json::to_vec(&report::status(&self.config.site, state, now, progress, self.counters()))
             }
             Query::Gateways => serde_json::to_vec(&report::gateways(state)),
-            Query::Artifacts => serde_json::to_vec(&report::artifacts(state)),
+            Query::Artifacts => serde_json::to_vec(&report::artifacts(state, |digest| self.keeper.progress(digest))),
             Query::Journal(filter) => {
                 let page = self.store.journal_page(filter.span(), filter.limit, filter.keep(state)).await;
                 match page {

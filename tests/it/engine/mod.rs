@@ -7,6 +7,7 @@ mod confirming;
 mod feedback;
 mod listing;
 mod lost;
+mod needs;
 mod offline;
 mod site;
 mod waves;

@@ -92,6 +92,7 @@ impl World {
                 Ok(sums)
             }
             ArtifactFact::Failed(why) => Err(why),
+            ArtifactFact::Fetching(_) => unreachable!(),
         }
     }
 
@@ -132,8 +133,18 @@ struct Running {
 }
 
 impl Running {
+    /// The next fact that is more than that it begins.
     async fn next(&mut self) -> ArtifactFact {
-        tokio::time::timeout(Duration::from_secs(120), self.facts.recv()).await.expect("no fact came").unwrap()
+        loop {
+            match tokio::time::timeout(Duration::from_secs(120), self.facts.recv())
+                .await
+                .expect("no fact came")
+                .unwrap()
+            {
+                ArtifactFact::Fetching(_) => {}
+                fact => return fact,
+            }
+        }
     }
 
     async fn verified(&mut self) {
