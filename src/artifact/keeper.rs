@@ -14,6 +14,7 @@ use tokio::sync::{Notify, Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 
+use super::clocks::Clocks;
 use super::copy::Stamp;
 use super::fetch::Fetcher;
 use super::progress::{Job, Progress};
@@ -38,8 +39,8 @@ impl Default for Patience {
     }
 }
 
-/// A clock may be set at any moment, and a handshake costs little.
-const CLOCK: Duration = Duration::from_secs(60);
+/// So often the clock is looked at while a certificate waits for it.
+const CLOCK: Duration = Duration::from_secs(5);
 
 /// The executor of wanted artifacts; also what the device server asks before it serves one.
 #[derive(Debug)]
@@ -84,6 +85,8 @@ pub(super) struct Failure {
     sources: Vec<Source>,
     /// How much of it had come.
     bytes: u64,
+    /// It waits for the clock to be set; since when.
+    clock: Option<Clocks>,
 }
 
 /// What became of a job.
@@ -230,8 +233,9 @@ impl Keeper {
                 continue;
             }
             match state.failed.get(&digest) {
-                Some(failure) if failure.again > now && failure.sources == spec.sources => {
-                    next = Some(next.map_or(failure.again, |at| at.min(failure.again)));
+                Some(failure) if !failure.is_due(now) && failure.sources == spec.sources => {
+                    let look = failure.clock.map_or(failure.again, |_| failure.again.min(now + CLOCK));
+                    next = Some(next.map_or(look, |at| at.min(look)));
                 }
                 _ => {
                     state.busy.insert(digest, Job::default());
@@ -270,7 +274,6 @@ impl Keeper {
         let before = state.failed.remove(&digest);
         let wait = match &before {
             _ if error.is_costly() => self.patience.wrong,
-            _ if error.is_clock() => self.patience.first.max(CLOCK).min(self.patience.longest),
             // whoever brings a part each time is worth asking again soon
             Some(failure) if failure.bytes >= bytes => (failure.wait * 2).min(self.patience.longest),
             _ => self.patience.first,
@@ -279,7 +282,8 @@ impl Keeper {
         let news = before.and_then(|failure| failure.said).as_ref() != Some(&text);
         // sites that lost the same server do not come back to it all at once
         let again = Instant::now() + wait.mul_f64(1.0 + fastrand::f64() / 4.0);
-        let failure = Failure { again, wait, said: Some(text.clone()), sources: spec.sources, bytes };
+        let clock = error.is_clock().then(Clocks::now);
+        let failure = Failure { again, wait, said: Some(text.clone()), sources: spec.sources, bytes, clock };
         state.failed.insert(digest, failure);
         news.then_some(text)
     }
@@ -293,6 +297,12 @@ impl Keeper {
             failure.again = now;
             failure.wait = self.patience.first;
         }
+    }
+}
+
+impl Failure {
+    fn is_due(&self, now: Instant) -> bool {
+        self.again <= now || self.clock.is_some_and(Clocks::were_set)
     }
 }
 

@@ -4,6 +4,7 @@
 //! who gets an artifact, tell a host another host's password, or delete bytes that it cannot explain.
 
 mod cache;
+mod clocks;
 mod copy;
 mod error;
 mod fetch;

@@ -1,10 +1,17 @@
 //! Artifacts over the network: every way in which servers, links and registries misbehave.
 
 mod bench;
+mod busy;
+mod clock;
+mod full_disk;
 mod hosts;
 mod killed;
+mod names;
+mod process;
+mod proxy;
 mod registry;
 mod server;
+mod tls;
 mod traps;
 
 use std::collections::BTreeMap;

@@ -8,7 +8,7 @@ mod full_disk;
 mod journal;
 mod kept_state;
 mod killed;
-mod site;
+pub mod site;
 mod wire;
 mod words;
 
