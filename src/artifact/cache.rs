@@ -127,13 +127,16 @@ impl Cache {
         Ok(files)
     }
 
-    /// Removes a file of the cache, and what belongs to it.
-    pub(super) fn remove(&self, file: &CachedFile) -> Result<(), ArtifactError> {
-        std::fs::remove_file(&file.path).map_err(ArtifactError::io("cannot remove", &file.path))?;
+    /// Removes a file of the cache, and what belongs to it; false if it is gone already.
+    pub(super) fn remove(&self, file: &CachedFile) -> Result<bool, ArtifactError> {
+        match std::fs::remove_file(&file.path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+            removed => removed.map_err(ArtifactError::io("cannot remove", &file.path))?,
+        }
         if let CachedKind::Part(_) = file.kind {
             forget_part(&file.path);
         }
-        self.sync_dir()
+        self.sync_dir().map(|()| true)
     }
 
     /// Is there room for so many bytes more, and the reserve?

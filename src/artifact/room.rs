@@ -95,7 +95,7 @@ impl Keeper {
         !state.wanted.contains(digest) && !state.busy.contains_key(digest)
     }
 
-    /// False if it is wanted again by now. Whoever wants it later verifies that it is there once this is done.
+    /// False if it is wanted again by now, or gone. Whoever wants it later verifies that it is there once this is done.
     async fn remove(&self, file: CachedFile) -> Result<bool, ArtifactError> {
         let _turn = self.disk.acquire().await.map_err(|_| ArtifactError::Stopped)?;
         if let CachedKind::Artifact(digest) | CachedKind::Part(digest) | CachedKind::Record(digest) = file.kind {
@@ -106,7 +106,7 @@ impl Keeper {
         }
         let cache = self.cache.clone();
         let removed = tokio::task::spawn_blocking(move || cache.remove(&file)).await;
-        removed.unwrap_or(Err(ArtifactError::Stopped)).map(|()| true)
+        removed.unwrap_or(Err(ArtifactError::Stopped))
     }
 }
 

@@ -17,7 +17,7 @@ use super::wire::ALL;
 const SIZE: &str = "4m";
 
 /// Starts a site whose state is on a disk of its own; where that is seen from here.
-fn on_a_small_disk(site: &Site) -> PathBuf {
+pub fn on_a_small_disk(site: &Site) -> PathBuf {
     let allowed = Command::new("unshare").args(["--mount", "true"]).status();
     assert!(
         allowed.as_ref().is_ok_and(std::process::ExitStatus::success),

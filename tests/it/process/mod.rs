@@ -2,12 +2,14 @@
 
 mod cache;
 mod commands;
+mod damaged;
 mod device;
 mod edits;
 mod full_disk;
 mod journal;
 mod kept_state;
 mod killed;
+mod room;
 pub mod site;
 mod wire;
 mod words;
