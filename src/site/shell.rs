@@ -85,7 +85,9 @@ impl Shell {
                 }
                 Woken::Event(first) => {
                     let mut waiting = vec![first];
-                    while let (true, Ok(next)) = (waiting.len() < MOST_EVENTS, events.try_recv()) {
+                    while waiting.len() < MOST_EVENTS
+                        && let Ok(next) = events.try_recv()
+                    {
                         waiting.push(next);
                     }
                     // in trouble whoever waits for a verdict hears 429; all else is said again after the rebuild
