@@ -11,7 +11,7 @@ mod kept_state;
 mod killed;
 mod room;
 pub mod site;
-mod wire;
+pub mod wire;
 mod words;
 
 use std::thread::sleep;
