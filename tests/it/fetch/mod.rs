@@ -142,14 +142,14 @@ struct Running {
 }
 
 impl Running {
+    async fn fact(&mut self) -> ArtifactFact {
+        tokio::time::timeout(Duration::from_secs(120), self.facts.recv()).await.expect("no fact came").unwrap()
+    }
+
     /// The next fact that is more than that it begins.
     async fn next(&mut self) -> ArtifactFact {
         loop {
-            match tokio::time::timeout(Duration::from_secs(120), self.facts.recv())
-                .await
-                .expect("no fact came")
-                .unwrap()
-            {
+            match self.fact().await {
                 ArtifactFact::Fetching(_) => {}
                 fact => return fact,
             }
