@@ -209,7 +209,8 @@ impl<'s> Draft<'s> {
 
     /// Keeps what a rollout that goes called its artifact: a gateway may report that version for years.
     fn name_artifact(&mut self, key: &ArtifactKey) {
-        let Some(artifact) = self.state.artifacts.get_mut(&key.digest) else { return };
+        let cached = self.state.artifacts.get_mut(&key.digest).filter(|artifact| artifact.sums.is_some());
+        let Some(artifact) = cached else { return };
         let name = (key.name.clone(), key.version.clone());
         if !artifact.names.contains(&name) {
             if artifact.names.len() >= MOST_NAMES {
