@@ -47,8 +47,7 @@ impl SiteArgs {
 
     /// Asks the site and reads its answer.
     pub fn get<T: DeserializeOwned>(&self, path: &str) -> anyhow::Result<T> {
-        let body = self.call(Method::GET, path)?;
-        serde_json::from_slice(&body).context("the site answered in another version's words: use its own binary")
+        read(&self.call(Method::GET, path)?)
     }
 
     /// The same; `None` if no site runs there.
@@ -61,9 +60,9 @@ impl SiteArgs {
         }
     }
 
-    /// Gives the site an order; returns once it is on disk.
-    pub fn post(&self, path: &str) -> anyhow::Result<()> {
-        self.call(Method::POST, path).map(|_| ())
+    /// Gives the site an order, and reads its answer; returns once it is on disk.
+    pub fn post<T: DeserializeOwned>(&self, path: &str) -> anyhow::Result<T> {
+        read(&self.call(Method::POST, path)?)
     }
 
     fn call(&self, method: Method, path: &str) -> anyhow::Result<Bytes> {
@@ -74,6 +73,10 @@ impl SiteArgs {
             answer.unwrap_or_else(|_| bail!("the site at {} does not answer; look at its log", socket.display()))
         })
     }
+}
+
+fn read<T: DeserializeOwned>(body: &[u8]) -> anyhow::Result<T> {
+    serde_json::from_slice(body).context("the site answered in another version's words: use its own binary")
 }
 
 /// One request over a site's control socket, and the body of its answer.

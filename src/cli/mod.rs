@@ -11,6 +11,7 @@ mod completions;
 mod control;
 pub mod crds;
 mod drop;
+mod fetching;
 mod journal;
 mod logging;
 mod man;

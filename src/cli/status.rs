@@ -3,11 +3,10 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use super::Output;
 use super::control::SiteArgs;
 use super::prose::paragraph;
-use super::simulate::format_bytes;
 use super::table::table;
+use super::{Output, fetching};
 use crate::site::report::{GatewayList, RolloutLine, Status};
 
 /// Show how the site's rollouts stand
@@ -81,10 +80,11 @@ fn rollouts(rollouts: &[RolloutLine]) -> String {
         ["ROLLOUT", "ARTIFACT", "WAVE", "UPDATED", "UPDATING", "PENDING", "OFFLINE", "FAILED", "SKIPPED", "STATE"];
     let rows: Vec<_> = rollouts.iter().map(row).collect();
     let mut text = table(&headings, &rows);
-    for (rollout, bytes) in rollouts.iter().filter_map(|rollout| Some((rollout, rollout.artifact.bytes?))) {
-        let (came, size) = (format_bytes(bytes), format_bytes(rollout.artifact.size));
-        let share = u128::from(bytes) * 100 / u128::from(rollout.artifact.size.max(1));
-        text += &paragraph("", &format!("{}: fetching the artifact: {came} of {size} ({share} %)", rollout.name));
+    for rollout in rollouts {
+        let progress = rollout.artifact.progress.as_ref();
+        if let Some(words) = progress.and_then(|progress| fetching::words(progress, Some(rollout.artifact.size))) {
+            text += &paragraph("", &format!("{}: fetching the artifact: {words}", rollout.name));
+        }
     }
     for rollout in rollouts.iter().filter(|rollout| !rollout.message.is_empty()) {
         text += &paragraph("", &format!("{}: {}", rollout.name, rollout.message));

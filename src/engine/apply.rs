@@ -2,7 +2,7 @@
 
 use super::draft::Draft;
 use super::state::{Artifact, Member, Step};
-use super::{attributes, contact, download, dropped, feedback, listing};
+use super::{attributes, contact, download, dropped, feedback, listing, needs};
 use crate::model::{ArtifactFact, Digest, Event, Order, Presence, Verdict, What};
 
 /// Takes one event into the draft. Events of gateways that nobody declared change nothing.
@@ -13,6 +13,7 @@ pub fn apply(draft: &mut Draft, event: Event) -> Verdict {
         Event::Listed(list) => listing::apply(draft, list),
         Event::Dropped(drop) => return dropped::apply(draft, drop),
         Event::Artifact(digest, fact) => artifact(draft, digest, fact),
+        Event::Collect(digest, bytes, why) => return collect(draft, digest, bytes, &why),
         Event::Seen(gateway) => contact::seen(draft, &gateway),
         Event::Quiet(gateway) => contact::gone(draft, &gateway, Presence::Quiet),
         Event::Offline(gateway) => contact::gone(draft, &gateway, Presence::Offline),
@@ -61,7 +62,8 @@ fn store_lost(draft: &mut Draft, detail: String) {
 fn artifact(draft: &mut Draft, digest: Digest, fact: ArtifactFact) {
     let before = draft.state.artifacts.get(&digest).cloned().unwrap_or_default();
     let after = match fact {
-        ArtifactFact::Verified(sums) => Artifact { sums: Some(sums), failed: None },
+        ArtifactFact::Fetching(from) => return draft.note(What::ArtifactFetching, format!("{digest}: {from}")),
+        ArtifactFact::Verified(sums) => Artifact { sums: Some(sums), failed: None, ..before.clone() },
         ArtifactFact::Failed(why) => Artifact { failed: Some(why), ..before.clone() },
     };
     if after == before {
@@ -72,6 +74,19 @@ fn artifact(draft: &mut Draft, digest: Digest, fact: ArtifactFact) {
         None => draft.note(What::ArtifactVerified, digest.to_string()),
     }
     draft.set_artifact(digest, after);
+}
+
+/// Whoever keeps the files asks whether one may go. It is forgotten before it goes, so that it counts as gone from now on.
+fn collect(draft: &mut Draft, digest: Digest, bytes: u64, why: &str) -> Verdict {
+    if !needs::may_go(draft.state, &digest) {
+        return Verdict::Needed;
+    }
+    let names = needs::names_of(draft.state, &digest).into_iter();
+    let names: Vec<_> = names.map(|(name, version)| format!("{name} {version}")).collect();
+    let called = if names.is_empty() { String::new() } else { format!(" ({})", names.join(", ")) };
+    draft.note(What::ArtifactCollected, format!("{digest}{called}, {bytes} bytes: {why}"));
+    draft.remove_artifact(&digest);
+    Verdict::Accepted
 }
 
 fn resume(draft: &mut Draft, who: &str) {

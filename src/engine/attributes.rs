@@ -5,7 +5,7 @@ use super::attempt::{self, Then};
 use super::contact::is_taken_further;
 use super::draft::Draft;
 use super::state::Step;
-use super::wave;
+use super::{needs, wave};
 use crate::model::{Attributes, AttributesMode, ConfirmBy, ControllerId, FailedReason, Texts, Verdict};
 
 /// A gateway may report so many bytes of attributes; the keys that it once reported are kept up to the same size.
@@ -49,8 +49,27 @@ pub(super) fn report(draft: &mut Draft, id: &ControllerId, report: Attributes) -
     if known {
         draft.edit_gateway(id, |gateway| gateway.unknown_version = false);
     }
+    remember_version(draft, id, &before);
     observe(draft, id, &before);
     Verdict::Accepted
+}
+
+/// What a gateway ran until now is what it may have to go back to.
+fn remember_version(draft: &mut Draft, id: &ControllerId, before: &Texts) {
+    let Some(gateway) = draft.state.gateways.get(id) else { return };
+    let settings = &draft.state.settings;
+    let mut previous = gateway.previous.clone();
+    let names = needs::all_names(draft.state);
+    previous.retain(|name, _| names.contains(name.as_str()));
+    for name in names {
+        let (was, now) = (settings.version_in(before, name), settings.version_of(gateway, name));
+        if let (Some(was), Some(now)) = (was, now)
+            && was != now
+        {
+            previous.insert(name.to_owned(), was);
+        }
+    }
+    draft.edit_gateway(id, |gateway| gateway.previous = previous);
 }
 
 /// A reported version may end an update either way.

@@ -5,7 +5,10 @@ use std::time::Duration;
 
 use super::allowance::Allowance;
 use super::state::{Action, Artifact, Gateway, Member, Rollout, Site, State, Step};
-use crate::model::{ActionId, ControllerId, Digest, JournalEntry, Now, RolloutId, What};
+use crate::model::{ActionId, ArtifactKey, ControllerId, Digest, JournalEntry, Now, RolloutId, What};
+
+/// So many names are kept of one file.
+const MOST_NAMES: usize = 8;
 
 /// The state in the hands of one step. If the step's commit fails the state is dropped and rebuilt, so that a draft can
 /// change it in place.
@@ -132,6 +135,7 @@ impl<'s> Draft<'s> {
     pub(super) fn remove_rollout(&mut self, id: RolloutId) {
         if let Some(rollout) = self.state.rollouts.remove(&id) {
             self.changes.rollouts.insert(id);
+            self.name_artifact(&rollout.spec.artifact.key);
             for gateway in rollout.members.into_keys() {
                 self.changes.seen.insert(gateway.clone());
                 self.changes.members.insert((id, gateway));
@@ -209,6 +213,27 @@ impl<'s> Draft<'s> {
             let Some(oldest) = oldest else { return };
             drops.remove(&oldest);
             self.changes.drops.insert(oldest);
+        }
+    }
+
+    pub(super) fn remove_artifact(&mut self, digest: &Digest) {
+        if self.state.artifacts.remove(digest).is_some() {
+            self.changes.artifacts.insert(*digest);
+            self.touch_all();
+        }
+    }
+
+    /// Keeps what a rollout that goes called its artifact: a gateway may report that version for years.
+    fn name_artifact(&mut self, key: &ArtifactKey) {
+        let cached = self.state.artifacts.get_mut(&key.digest).filter(|artifact| artifact.sums.is_some());
+        let Some(artifact) = cached else { return };
+        let name = (key.name.clone(), key.version.clone());
+        if !artifact.names.contains(&name) {
+            if artifact.names.len() >= MOST_NAMES {
+                artifact.names.remove(0);
+            }
+            artifact.names.push(name);
+            self.changes.artifacts.insert(key.digest);
         }
     }
 

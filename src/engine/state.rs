@@ -85,6 +85,8 @@ pub struct Gateway {
     pub strange_ids: Vec<ActionId>,
     /// What was served to it, newest last.
     pub served: Vec<Served>,
+    /// The version of each artifact that it reported before the one that it reports now.
+    pub previous: BTreeMap<String, Version>,
     /// The rollout whose order it has open; derived.
     pub busy: Option<RolloutId>,
     /// Bodies on their way to it. Not on disk: a restart cuts them.
@@ -285,6 +287,8 @@ pub struct Artifact {
     pub sums: Option<Sums>,
     /// Why it is not there. Not on disk.
     pub failed: Option<String>,
+    /// What rollouts called it that are gone, oldest first: name and version.
+    pub names: Vec<(String, Version)>,
 }
 
 impl State {
@@ -327,6 +331,7 @@ impl Gateway {
             unknown_version,
             strange_ids: Vec::new(),
             served: Vec::new(),
+            previous: BTreeMap::new(),
             busy: None,
             bodies: 0,
             idle_since: SiteTime::default(),

@@ -18,6 +18,8 @@ pub enum Event {
     Dropped(Dropped),
     /// An artifact's way into the cache.
     Artifact(Digest, ArtifactFact),
+    /// A cached artifact of so many bytes is in the way, and of what: may it go?
+    Collect(Digest, u64, String),
     /// A gateway polled for the first time, or again after having been quiet or offline.
     Seen(ControllerId),
     /// A gateway has not polled for two of its intervals.
@@ -95,6 +97,8 @@ pub struct Refusal {
 /// An artifact's way into the cache.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ArtifactFact {
+    /// It begins to come over the network; from where.
+    Fetching(String),
     /// It is in the cache and matches digest and size.
     Verified(Sums),
     /// It is not, and why; it is tried again.
@@ -207,4 +211,6 @@ pub enum Verdict {
     NotYet,
     /// A drop is refused.
     Contradicts(Contradiction),
+    /// The artifact must stay.
+    Needed,
 }

@@ -74,10 +74,14 @@ kinds! {
         RolloutReady,
         /// Too many members failed.
         LimitReached,
+        /// An artifact begins to come over the network.
+        ArtifactFetching,
         /// An artifact was verified.
         ArtifactVerified,
         /// An artifact could not be had.
         ArtifactFailed,
+        /// An artifact that nobody needs made room.
+        ArtifactCollected,
         /// A gateway was seen for the first time.
         FirstSeen,
         /// An order was offered.

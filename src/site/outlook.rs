@@ -31,7 +31,8 @@ impl Views {
     pub(super) fn outlook(&mut self, state: &State, changes: &Changes) -> Outlook {
         let first = !std::mem::replace(&mut self.complete, true);
         let board = if first { self.board(state, state.gateways.keys()) } else { self.board(state, &changes.seen) };
-        let wanted = (first || !changes.rollouts.is_empty()).then(|| wanted(state));
+        let concerned = !changes.rollouts.is_empty() || !changes.members.is_empty();
+        let wanted = (first || concerned).then(|| wanted(state));
         self.shared.retain(|_, artifact| Rc::strong_count(artifact) > 1);
         Outlook { board, wanted, next_due: engine::next_due(state) }
     }

@@ -25,8 +25,9 @@ pub(super) fn batch(state: &State, changes: Changes) -> Batch {
             .artifacts
             .into_iter()
             .filter_map(|digest| {
-                let sums = state.artifacts.get(&digest)?.sums.clone()?;
-                Some((digest, Some(ArtifactRecord { sums })))
+                let Some(artifact) = state.artifacts.get(&digest) else { return Some((digest, None)) };
+                let (sums, names) = (artifact.sums.clone()?, artifact.names.clone());
+                Some((digest, Some(ArtifactRecord { sums, names })))
             })
             .collect(),
         drops: with(changes.drops, |digest| state.drops.get(digest).map(|order| DropRecord { order: *order })),
@@ -49,7 +50,7 @@ pub(super) fn state(snapshot: Snapshot, settings: Settings, action_base: ActionI
         artifacts: snapshot
             .artifacts
             .into_iter()
-            .map(|(digest, record)| (digest, Artifact { sums: Some(record.sums), failed: None }))
+            .map(|(digest, record)| (digest, Artifact { sums: Some(record.sums), failed: None, names: record.names }))
             .collect(),
         drops: snapshot.drops.into_iter().map(|(digest, record)| (digest, record.order)).collect(),
         listed: false,
@@ -99,6 +100,7 @@ fn gateway_record(gateway: &Gateway) -> GatewayRecord {
         unknown_version: gateway.unknown_version,
         strange_ids: gateway.strange_ids,
         served,
+        previous: gateway.previous,
     }
 }
 
@@ -116,6 +118,7 @@ fn gateway(record: GatewayRecord) -> Gateway {
         unknown_version: record.unknown_version,
         strange_ids: record.strange_ids,
         served: record.served.iter().map(|s| Served { digest: s.digest, fully: s.fully }).collect(),
+        previous: record.previous,
         busy: None,
         bodies: 0,
         idle_since: SiteTime::default(),

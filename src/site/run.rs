@@ -23,7 +23,7 @@ use crate::config::SiteConfig;
 use crate::device::{self, Board, Caps, Context, Envelope, Opened, Pacing, Presence, Sink, ddi};
 use crate::intake::drops::{self, Drops};
 use crate::intake::{self, Manifests, Pace};
-use crate::model::{Digest, Event, Listing};
+use crate::model::{Digest, Event, Listing, Verdict};
 use crate::store::{Handle, OpenError};
 
 /// Events that may wait for the loop; whoever has more to say waits.
@@ -74,6 +74,7 @@ pub async fn run(config: SiteConfig, mut stop: watch::Receiver<bool>) -> Result<
     let (committed, commits) = watch::channel(0);
     let shown_drops = Rc::default();
     let keeper = Keeper::new(cache, Patience::default(), uplink(&config));
+    ask_before_collecting(&keeper, events_in.clone());
     let context = context(&config, &clock, &keeper, events_in.clone());
     let manifests = Manifests::new(config.manifests.clone(), config.devices.poll_interval);
     let mut shell = Shell {
@@ -117,7 +118,10 @@ pub async fn run(config: SiteConfig, mut stop: watch::Receiver<bool>) -> Result<
         };
         spawn_local(drops::follow(drops_there, desk));
     }
-    spawn_local(control::serve(people, Control { queries: queries_in, events: events_in.clone() }));
+    spawn_local(control::serve(
+        people,
+        Control { queries: queries_in, events: events_in.clone(), keeper: keeper.clone() },
+    ));
     let reports = events_in.clone();
     spawn_local(async move {
         keeper.run(wanted_seen, files_seen, async |event| send(&reports, event).await).await;
@@ -141,6 +145,18 @@ pub async fn run(config: SiteConfig, mut stop: watch::Receiver<bool>) -> Result<
     drop(socket_file);
     shell.stop().await;
     Ok(())
+}
+
+/// An artifact goes only once it is committed that nobody needs it.
+fn ask_before_collecting(keeper: &Keeper, events: mpsc::Sender<Envelope>) {
+    keeper.ask_before_collecting(move |digest, bytes, why| {
+        let events = events.clone();
+        Box::pin(async move {
+            let (reply, verdict) = oneshot::channel();
+            let sent = events.send((Event::Collect(digest, bytes, why), Some(reply))).await;
+            sent.is_ok() && verdict.await == Ok(Verdict::Accepted)
+        })
+    });
 }
 
 /// What fetching needs.
@@ -172,7 +188,7 @@ fn context(config: &SiteConfig, clock: &Rc<Clock>, keeper: &Rc<Keeper>, events: 
         poll_interval: devices.poll_interval,
         url: devices.url.clone(),
     };
-    let (clock, keeper) = (clock.clone(), keeper.clone());
+    let (clock, keeper, damaged) = (clock.clone(), keeper.clone(), keeper.clone());
     let open = move |digest: &Digest| match keeper.open(digest) {
         Ok(file) => Opened::Ready(file),
         Err(_) => Opened::NotReady,
@@ -183,6 +199,7 @@ fn context(config: &SiteConfig, clock: &Rc<Clock>, keeper: &Rc<Keeper>, events: 
         settings,
         Rc::new(move || clock.now().site),
         Rc::new(open),
+        Rc::new(move |digest| damaged.invalidate(digest)),
         Sink::new(events),
         Caps::default(),
     ))

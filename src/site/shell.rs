@@ -90,7 +90,9 @@ impl Shell {
                 }
                 Woken::Event(first) => {
                     let mut waiting = vec![first];
-                    while let (true, Ok(next)) = (waiting.len() < MOST_EVENTS, events.try_recv()) {
+                    while waiting.len() < MOST_EVENTS
+                        && let Ok(next) = events.try_recv()
+                    {
                         waiting.push(next);
                     }
                     // in trouble whoever waits for a verdict hears 429; all else is said again after the rebuild
@@ -224,12 +226,12 @@ impl Shell {
         let (state, now) = (self.core.state(), self.clock.now().site);
         let json = match query {
             Query::Status => {
-                let fetching = |digest: &Digest| self.keeper.fetching(digest);
+                let progress = |digest: &Digest| self.keeper.progress(digest);
                 let drops = self.drops.borrow().clone();
-                serde_json::to_vec(&report::status(&self.config.site, state, now, fetching, drops, self.counters()))
+                serde_json::to_vec(&report::status(&self.config.site, state, now, progress, drops, self.counters()))
             }
             Query::Gateways => serde_json::to_vec(&report::gateways(state)),
-            Query::Artifacts => serde_json::to_vec(&report::artifacts(state)),
+            Query::Artifacts => serde_json::to_vec(&report::artifacts(state, |digest| self.keeper.progress(digest))),
             Query::IsDropAccepted(manifest) => serde_json::to_vec(&state.drops.contains_key(&manifest)),
             Query::Journal(filter) => {
                 let page = self.store.journal_page(filter.span(), filter.limit, filter.keep(state)).await;

@@ -47,7 +47,7 @@ impl Record for ArtifactRecord {
 }
 impl Record for JournalEntry {
     const KIND: &'static str = "a journal row";
-    /// 2: rows about drops.
+    /// 2: rows about drops, and about artifacts that are fetched and go.
     const VERSION: u64 = 2;
     const OLDEST: u64 = 1;
 }

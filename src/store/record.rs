@@ -131,6 +131,9 @@ pub struct GatewayRecord {
     /// What was served to it, newest last, at most four.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub served: Vec<ServedRecord>,
+    /// The version of each artifact that it reported before the one that it reports now.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub previous: BTreeMap<String, Version>,
 }
 
 /// What was served of an artifact to a gateway.
@@ -299,6 +302,9 @@ pub struct ActionRecord {
 pub struct ArtifactRecord {
     /// Its other hashes.
     pub sums: Sums,
+    /// What rollouts called it that are gone, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub names: Vec<(String, Version)>,
 }
 
 /// A drop that was accepted.

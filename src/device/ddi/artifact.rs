@@ -66,7 +66,12 @@ impl Download {
         match verdict {
             Some(Verdict::Accepted | Verdict::Deploy | Verdict::AlreadyClosed) => Ok(self.head()),
             Some(
-                Verdict::Withdrawn | Verdict::Unknown | Verdict::OverQuota | Verdict::NotYet | Verdict::Contradicts(_),
+                Verdict::Withdrawn
+                | Verdict::Unknown
+                | Verdict::OverQuota
+                | Verdict::NotYet
+                | Verdict::Contradicts(_)
+                | Verdict::Needed,
             ) => {
                 presence.excuse(&self.gateway);
                 Err(not_found("this order is withdrawn"))

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::artifacts::ProgressLine;
+use crate::artifact::Progress;
 use crate::engine::{self, Phase, Rollout, State, Steps, Summary, steps, summary};
 use crate::intake::drops::DropLine;
 use crate::model::{Digest, SiteTime};
@@ -90,6 +92,9 @@ pub struct ArtifactLine {
     /// How much of it came, while it is `Fetching`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
+    /// How far it is, while it is not there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub progress: Option<ProgressLine>,
 }
 
 /// A wave.
@@ -112,12 +117,12 @@ pub struct RefusalLine {
     pub why: String,
 }
 
-/// The site at a glance. `fetching`: how much of an artifact came, while it comes.
+/// The site at a glance. `progress`: how far an artifact is that is on its way.
 pub fn status(
     site: &str,
     state: &State,
     now: SiteTime,
-    fetching: impl Fn(&Digest) -> Option<u64>,
+    progress: impl Fn(&Digest) -> Option<Progress>,
     drops: Vec<DropLine>,
     counters: Counters,
 ) -> Status {
@@ -128,7 +133,7 @@ pub fn status(
     Status {
         site: site.to_owned(),
         store_lost: state.site.lost,
-        rollouts: rollouts.into_iter().map(|rollout| rollout_line(state, rollout, now, &fetching)).collect(),
+        rollouts: rollouts.into_iter().map(|rollout| rollout_line(state, rollout, now, &progress)).collect(),
         gateways: GatewayCount {
             total: count(state.gateways.len()),
             polling: count(state.gateways.values().filter(polling).count()),
@@ -147,7 +152,7 @@ fn rollout_line(
     state: &State,
     rollout: &Rollout,
     now: SiteTime,
-    fetching: &impl Fn(&Digest) -> Option<u64>,
+    progress: &impl Fn(&Digest) -> Option<Progress>,
 ) -> RolloutLine {
     let (phase, reason, message) = match engine::phase(state, rollout, now) {
         Phase::Ready => ("Ready", "Done".into(), String::new()),
@@ -157,7 +162,7 @@ fn rollout_line(
     let waves = rollout.frozen.iter().flat_map(|frozen| &frozen.waves);
     RolloutLine {
         name: rollout.identity.to_string(),
-        artifact: artifact_line(state, rollout, fetching),
+        artifact: artifact_line(state, rollout, progress),
         phase: phase.into(),
         reason,
         message,
@@ -169,16 +174,18 @@ fn rollout_line(
     }
 }
 
-fn artifact_line(state: &State, rollout: &Rollout, fetching: &impl Fn(&Digest) -> Option<u64>) -> ArtifactLine {
+fn artifact_line(state: &State, rollout: &Rollout, progress: &impl Fn(&Digest) -> Option<Progress>) -> ArtifactLine {
     let artifact = &rollout.spec.artifact;
     let known = state.artifacts.get(&artifact.key.digest);
-    let bytes = fetching(&artifact.key.digest);
+    let progress = progress(&artifact.key.digest);
+    let bytes = progress.as_ref().and_then(|progress| progress.bytes);
     ArtifactLine {
         name: artifact.key.name.clone(),
         version: artifact.key.version.to_string(),
         digest: artifact.key.digest.to_string(),
         size: artifact.size,
         bytes,
+        progress: progress.map(Into::into),
         state: match known {
             _ if bytes.is_some() => "Fetching",
             Some(known) if known.failed.is_some() => "Failed",

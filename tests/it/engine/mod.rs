@@ -8,6 +8,7 @@ mod dropped;
 mod feedback;
 mod listing;
 mod lost;
+mod needs;
 mod offline;
 mod site;
 mod waves;

@@ -2,6 +2,7 @@
 
 mod cache;
 mod commands;
+mod damaged;
 mod device;
 mod drops;
 mod drops_and_disks;
@@ -11,8 +12,9 @@ mod full_disk;
 mod journal;
 mod kept_state;
 mod killed;
-mod site;
-mod wire;
+mod room;
+pub mod site;
+pub mod wire;
 mod words;
 
 use std::thread::sleep;

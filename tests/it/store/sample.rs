@@ -153,6 +153,7 @@ pub fn gateway(id: &ControllerId, padding: usize) -> GatewayRecord {
         unknown_version: false,
         strange_ids: vec![],
         served: vec![],
+        previous: Default::default(),
     }
 }
 
@@ -214,7 +215,7 @@ pub fn digest(n: u8) -> Digest {
 }
 
 pub fn artifact(n: u64) -> ArtifactRecord {
-    ArtifactRecord { sums: Sums { sha1: format!("{n:040x}"), md5: format!("{n:032x}") } }
+    ArtifactRecord { sums: Sums { sha1: format!("{n:040x}"), md5: format!("{n:032x}") }, names: vec![] }
 }
 
 pub fn entry(n: u64) -> JournalEntry {

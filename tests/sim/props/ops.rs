@@ -24,6 +24,8 @@ pub enum Op {
     Drop(Vec<GatewayTyped>, Vec<RolloutTyped>),
     /// An artifact is verified, or not.
     Artifact(u8, bool),
+    /// An artifact is in the way.
+    Collect(u8),
     Seen(u8),
     Quiet(u8),
     Offline(u8),
@@ -214,6 +216,7 @@ fn simple() -> impl Strategy<Value = Op> {
             other => other,
         }),
         2 => (file(), proptest::bool::weighted(0.8)).prop_map(|(file, good)| Op::Artifact(file, good)),
+        1 => file().prop_map(Op::Collect),
         4 => gateway().prop_map(Op::Seen),
         2 => gateway().prop_map(Op::Quiet),
         1 => gateway().prop_map(Op::Offline),

@@ -109,9 +109,12 @@ impl Run {
         self.step(&[]);
     }
 
+    /// All that the cache would have by now: one that made room comes again when it is wanted again.
     pub(super) fn artifacts(&self) -> Vec<Event> {
-        let known = self.core.state().artifacts.keys();
-        known.map(|digest| Event::Artifact(*digest, ArtifactFact::Verified(fleet::sums()))).collect()
+        let state = self.core.state();
+        let wanted = engine::wanted_artifacts(state).into_values().map(|spec| spec.key.digest);
+        let known: BTreeSet<_> = state.artifacts.keys().copied().chain(wanted).collect();
+        known.into_iter().map(|digest| Event::Artifact(digest, ArtifactFact::Verified(fleet::sums()))).collect()
     }
 
     fn event(&mut self, op: &Op) -> Option<Event> {
@@ -129,6 +132,7 @@ impl Run {
             }
             Op::Artifact(index, true) => Event::Artifact(file(*index), ArtifactFact::Verified(fleet::sums())),
             Op::Artifact(index, false) => Event::Artifact(file(*index), ArtifactFact::Failed("gone".into())),
+            Op::Collect(index) => Event::Collect(file(*index), 1, "it is in the way".into()),
             Op::Seen(n) => Event::Seen(gateway(*n)),
             Op::Quiet(n) => Event::Quiet(gateway(*n)),
             Op::Offline(n) => Event::Offline(gateway(*n)),
