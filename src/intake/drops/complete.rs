@@ -88,7 +88,11 @@ fn meet(
     for need in needs {
         let standing = standing.get(&need.artifact.key.digest).cloned().unwrap_or(Standing::Absent);
         let sentence = match sight.look_for(need, standing) {
-            Met::Ready => continue,
+            Met::Ready => {
+                // nobody else wants it yet, and it must not be cleared away
+                wanted.push(need.artifact.clone());
+                continue;
+            }
             Met::Wanted(artifact, sentence) => {
                 wanted.push(artifact);
                 sentence

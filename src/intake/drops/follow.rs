@@ -95,7 +95,7 @@ async fn decide(drops: Drops, desk: &impl Desk, name: String) -> Option<Drops> {
     let reading = name.clone();
     let (mut drops, drop) = on_disk(drops, move |drops| drops.drop(&reading)).await?;
     let Some(drop) = drop else { return Some(drops) };
-    let refused = drop.content.as_ref().err().cloned();
+    let refused = drops.wrong(&name);
     let objects = names(&drop);
     let why = match (desk.decide(drop).await, refused) {
         (None | Some(Verdict::NotYet), _) => return Some(drops),

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::folder::stem;
 use super::results;
-use super::state::{Drops, Manifest, State};
+use super::state::{Drops, Manifest, State, in_one_line};
 use super::{DropLine, Progress, RolloutResult};
 
 /// A result as it is written beside a drop.
@@ -30,7 +30,9 @@ impl Drops {
     pub(super) fn refuse(&mut self, name: &str, why: &str) {
         let stem = stem(name).unwrap_or(name).to_owned();
         let outcome = |message: String| Outcome { state: "Rejected", message, rollouts: Vec::new() };
-        match results::reject(&self.dir, name, why) {
+        let rejected = results::reject(&self.dir, name, why);
+        let why = in_one_line(why);
+        match rejected {
             Ok(now) => {
                 tracing::warn!(drop = name, why, moved_to = now, "a drop was refused");
                 let message = format!("{why} (moved to {now})");

@@ -118,6 +118,14 @@ impl Drops {
         self.manifests.values().any(|manifest| matches!(manifest.state, State::Read(_) | State::Waiting(_)))
     }
 
+    /// Why it is to be refused, a line for each error.
+    pub(super) fn wrong(&self, name: &str) -> Option<String> {
+        match &self.manifests.get(name)?.state {
+            State::Bad(_, why) => Some(why.clone()),
+            _ => None,
+        }
+    }
+
     /// Could the site not say what becomes of it?
     pub(super) fn is_undecided(&self, name: &str) -> bool {
         let undecided = |manifest: &Manifest| matches!(manifest.state, State::Waiting(_) | State::Bad(..));
@@ -141,7 +149,7 @@ impl Drops {
         let manifest = self.manifests.get_mut(name)?;
         let file = name.to_owned();
         match &manifest.state {
-            State::Bad(digest, why) => Some(Dropped { file, digest: *digest, content: Err(why.clone()) }),
+            State::Bad(digest, why) => Some(Dropped { file, digest: *digest, content: Err(in_one_line(why)) }),
             State::Waiting(contents) => match manifest::read(&self.dir, name, self.poll_interval) {
                 Ok((digest, intents)) if digest == contents.digest => {
                     Some(Dropped { file, digest: Some(digest), content: Ok(intents) })
@@ -174,9 +182,14 @@ impl Manifest {
     /// In a sentence, how it stands.
     pub fn said(&self) -> String {
         match &self.state {
-            State::Bad(_, why) => why.clone(),
+            State::Bad(_, why) => in_one_line(why),
             _ if self.message.is_empty() => "is being copied or read".into(),
             _ => self.message.clone(),
         }
     }
+}
+
+/// Only a reason beside a refused drop has room for more.
+pub(super) fn in_one_line(why: &str) -> String {
+    why.replace('\n', "; ")
 }

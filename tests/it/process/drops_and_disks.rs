@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use super::device::Device;
 use super::drops::{drop, put, rows, site, until};
 use super::eventually;
 use super::full_disk::{fill, on_a_small_disk};
@@ -114,4 +115,34 @@ fn without_watches_left_the_directory_is_polled_and_that_is_said() {
     let drops = site.path("drops").display().to_string();
     let said = |line: &&str| line.contains("cannot watch the directory") && line.contains(&drops);
     assert_eq!(site.log().lines().filter(said).count(), 1, "{}", site.log());
+}
+
+#[test]
+fn a_stick_that_is_mounted_over_the_directory_is_found_and_may_be_pulled_out_at_any_time() {
+    let bytes = firmware(83, 50_000);
+    let site = site();
+    fs::create_dir(site.path("drops")).unwrap();
+    start_after(&site, &["--mount"], "true");
+    let mounts = |command: &[&str]| {
+        let target = format!("--target={}", site.pid());
+        let done = Command::new("nsenter").args([&target, "--mount"]).args(command).arg(site.path("drops")).status();
+        assert!(done.unwrap().success(), "{command:?}");
+    };
+    let plug_in = || mounts(&["mount", "-t", "tmpfs", "stick"]);
+    plug_in();
+    fs::write(inside(&site).join("press.yaml"), drop(&bytes)).unwrap();
+    shown(&site, "press.yaml", "Waiting", "fw.bin is not here yet");
+    mounts(&["umount"]);
+    shown(&site, "press.yaml", "Waiting", "was taken away while it waited, so nothing of it counts");
+    assert_eq!(rows(&site, "DropAccepted"), 0);
+
+    plug_in();
+    fs::write(inside(&site).join("press.yaml"), drop(&bytes)).unwrap();
+    fs::write(inside(&site).join("fw.bin"), &bytes).unwrap();
+    eventually("it counts", || (rows(&site, "DropAccepted") == 1).then_some(()));
+    mounts(&["umount"]);
+    let device = Device::new(&site, "press-1");
+    device.report("1.0.0");
+    device.update("2.0.0");
+    site.until_reason("Done");
 }
