@@ -7,7 +7,7 @@ use super::attempt::{self, Then};
 use super::draft::Draft;
 use super::settle::settle;
 use super::state::{Artifact, Member, Rollout, Served, Step};
-use super::{brake, feedback, listing, wave};
+use super::{brake, dropped, feedback, listing, wave};
 use crate::model::{
     ActionId, ArtifactFact, Attributes, AttributesMode, Bytes, Client, ConfirmBy, ControllerId, Digest, Event,
     FailedReason, Order, Presence, RolloutId, Texts, Verdict, What,
@@ -24,6 +24,7 @@ pub fn apply(draft: &mut Draft, event: Event) -> Verdict {
         Event::Started => started(draft),
         Event::StoreLost(detail) => store_lost(draft, detail),
         Event::Listed(list) => listing::apply(draft, list),
+        Event::Dropped(drop) => return dropped::apply(draft, drop),
         Event::Artifact(digest, fact) => artifact(draft, digest, fact),
         Event::Seen(gateway) => seen(draft, &gateway),
         Event::Quiet(gateway) => gone(draft, &gateway, Presence::Quiet),

@@ -30,6 +30,8 @@ pub struct Changes {
     pub members: BTreeSet<(RolloutId, ControllerId)>,
     /// Artifacts to save.
     pub artifacts: BTreeSet<Digest>,
+    /// Drops to save, or to forget if they are gone.
+    pub drops: BTreeSet<Digest>,
     /// Rows for the journal.
     pub journal: Vec<JournalEntry>,
     /// Gateways whose view on the board may have changed, saved or not.
@@ -194,6 +196,20 @@ impl<'s> Draft<'s> {
         self.state.artifacts.insert(digest, artifact);
         self.changes.artifacts.insert(digest);
         self.touch_all();
+    }
+
+    /// Remembers that a drop was accepted; the oldest of too many is forgotten.
+    pub(super) fn remember_drop(&mut self, digest: Digest, most: usize) {
+        let drops = &mut self.state.drops;
+        let order = drops.values().max().unwrap_or(&0) + 1;
+        drops.insert(digest, order);
+        self.changes.drops.insert(digest);
+        while drops.len() > most {
+            let oldest = drops.iter().min_by_key(|(_, order)| **order).map(|(digest, _)| *digest);
+            let Some(oldest) = oldest else { return };
+            drops.remove(&oldest);
+            self.changes.drops.insert(oldest);
+        }
     }
 
     pub(super) fn member(&self, rollout: RolloutId, id: &ControllerId) -> Option<&Member> {

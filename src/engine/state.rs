@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use super::allowance::Allowance;
 use crate::model::{
-    ActionId, Client, ControllerId, Digest, FailedReason, GatewaySpec, Identity, Presence, Refusal, RolloutId,
-    RolloutSpec, SiteTime, SkippedReason, Sums, Texts, Version, WaitingReason,
+    ActionId, Client, ControllerId, DeclaredBy, Digest, FailedReason, GatewaySpec, Identity, Presence, Refusal,
+    RolloutId, RolloutSpec, SiteTime, SkippedReason, Sums, Texts, Version, WaitingReason,
 };
 
 /// Everything.
@@ -23,6 +23,9 @@ pub struct State {
     pub rollouts: BTreeMap<RolloutId, Rollout>,
     /// Artifacts that were looked for.
     pub artifacts: BTreeMap<Digest, Artifact>,
+    /// Drops that were accepted, by the digest of the manifest: the same content changes nothing any more. Newer ones have
+    /// greater numbers.
+    pub drops: BTreeMap<Digest, u64>,
     /// The first complete list of this process came. Not on disk: every start reads the manifests again.
     pub listed: bool,
     /// What the last list refused. Not on disk.
@@ -60,7 +63,9 @@ pub struct Site {
 pub struct Gateway {
     /// What was declared.
     pub spec: GatewaySpec,
-    /// The last complete list showed it.
+    /// How it was declared last.
+    pub origin: DeclaredBy,
+    /// The last complete list showed it, or a drop declared it.
     pub listed: bool,
     /// Is it there?
     pub presence: Presence,
@@ -110,7 +115,9 @@ pub struct Rollout {
     pub arrival: u64,
     /// What was declared.
     pub spec: Rc<RolloutSpec>,
-    /// The last complete list showed it.
+    /// How it was declared last.
+    pub origin: DeclaredBy,
+    /// The last complete list showed it, or a drop declared it.
     pub listed: bool,
     /// An edit of the artifact made a newer rollout of this identity.
     pub replaced: bool,
@@ -306,9 +313,10 @@ impl State {
 
 impl Gateway {
     /// A gateway that was just declared.
-    pub fn new(spec: GatewaySpec, unknown_version: bool) -> Self {
+    pub fn new(spec: GatewaySpec, origin: DeclaredBy, unknown_version: bool) -> Self {
         Self {
             spec,
+            origin,
             listed: true,
             presence: Presence::Never,
             interval: None,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::{ActionId, ControllerId, Digest, GatewaySpec, Identity, RolloutSpec, Sums};
+use super::{ActionId, Contradiction, ControllerId, Digest, Dropped, GatewaySpec, Identity, RolloutSpec, Sums};
 
 /// A fact from outside.
 #[derive(Debug, Clone, PartialEq)]
@@ -14,6 +14,8 @@ pub enum Event {
     StoreLost(String),
     /// What all manifests together say now.
     Listed(Listing),
+    /// A drop is complete, or was refused as it is.
+    Dropped(Dropped),
     /// An artifact's way into the cache.
     Artifact(Digest, ArtifactFact),
     /// A gateway polled for the first time, or again after having been quiet or offline.
@@ -69,6 +71,16 @@ pub enum Intent {
     Gateway(GatewaySpec),
     /// An `OtaRollout`.
     Rollout(Identity, Box<RolloutSpec>),
+}
+
+impl Intent {
+    /// Kind and name, as people write it.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Gateway(spec) => format!("EdgeGateway/{}", spec.name),
+            Self::Rollout(identity, _) => format!("OtaRollout/{identity}"),
+        }
+    }
 }
 
 /// Something that was not accepted, and why.
@@ -191,4 +203,8 @@ pub enum Verdict {
     Unknown,
     /// More attributes than a gateway may report.
     OverQuota,
+    /// A drop cannot be decided yet: an artifact of it is not in the cache, or the manifests were not read.
+    NotYet,
+    /// A drop is refused.
+    Contradicts(Contradiction),
 }

@@ -54,6 +54,12 @@ kinds! {
         StoreLost,
         /// A person gave an order; the detail says who and which.
         Ordered,
+        /// A drop was accepted; the detail names its file, the digest of that, and its objects.
+        DropAccepted,
+        /// A drop was refused; the detail says why.
+        DropRejected,
+        /// A manifest declares now what came by a drop.
+        TakenOver,
         /// A rollout was accepted.
         RolloutAccepted,
         /// A newer revision or rollout took over.

@@ -8,6 +8,7 @@ mod artifact;
 mod ask;
 mod controller_id;
 mod digest;
+mod drop;
 mod duration;
 mod event;
 mod gateway;
@@ -27,6 +28,7 @@ pub use artifact::{ArtifactKey, ArtifactSpec, Sums};
 pub use ask::Ask;
 pub use controller_id::ControllerId;
 pub use digest::Digest;
+pub use drop::{Against, Contradiction, DeclaredBy, Dropped};
 pub use duration::{format_duration, parse_duration};
 pub use event::{
     ArtifactFact, Attributes, AttributesMode, Bytes, Client, Event, Execution, Feedback, Finished, Intent, Listing,

@@ -8,8 +8,8 @@ use crate::engine::{
 };
 use crate::model::{ActionId, RolloutId, SiteTime, WaitingReason};
 use crate::store::{
-    ActionRecord, ArtifactRecord, Batch, FrozenRecord, GatewayRecord, MemberRecord, RolloutRecord, ServedRecord,
-    SiteRecord, Snapshot, StepRecord, TrippedRecord, WaveRecord,
+    ActionRecord, ArtifactRecord, Batch, DropRecord, FrozenRecord, GatewayRecord, MemberRecord, RolloutRecord,
+    ServedRecord, SiteRecord, Snapshot, StepRecord, TrippedRecord, WaveRecord,
 };
 
 /// What a step changed, as one transaction. Its time is filled in at the commit.
@@ -29,6 +29,7 @@ pub(super) fn batch(state: &State, changes: Changes) -> Batch {
                 Some((digest, Some(ArtifactRecord { sums })))
             })
             .collect(),
+        drops: with(changes.drops, |digest| state.drops.get(digest).map(|order| DropRecord { order: *order })),
         journal: changes.journal,
     }
 }
@@ -50,6 +51,7 @@ pub(super) fn state(snapshot: Snapshot, settings: Settings, action_base: ActionI
             .into_iter()
             .map(|(digest, record)| (digest, Artifact { sums: Some(record.sums), failed: None }))
             .collect(),
+        drops: snapshot.drops.into_iter().map(|(digest, record)| (digest, record.order)).collect(),
         listed: false,
         refused: Vec::new(),
     };
@@ -86,6 +88,7 @@ fn gateway_record(gateway: &Gateway) -> GatewayRecord {
     let served = gateway.served.iter().map(|s| ServedRecord { digest: s.digest, fully: s.fully }).collect();
     GatewayRecord {
         spec: gateway.spec,
+        origin: gateway.origin,
         listed: gateway.listed,
         presence: gateway.presence,
         interval: gateway.interval,
@@ -102,6 +105,7 @@ fn gateway_record(gateway: &Gateway) -> GatewayRecord {
 fn gateway(record: GatewayRecord) -> Gateway {
     Gateway {
         spec: record.spec,
+        origin: record.origin,
         listed: record.listed,
         presence: record.presence,
         interval: record.interval,
@@ -126,6 +130,7 @@ fn rollout_record(rollout: &Rollout) -> RolloutRecord {
         identity: rollout.identity.clone(),
         arrival: rollout.arrival,
         spec: (*rollout.spec).clone(),
+        origin: rollout.origin,
         listed: rollout.listed,
         replaced: rollout.replaced,
         frozen: rollout
@@ -148,6 +153,7 @@ fn rollout(record: RolloutRecord) -> Rollout {
         identity: record.identity,
         arrival: record.arrival,
         spec: Rc::new(record.spec),
+        origin: record.origin,
         listed: record.listed,
         replaced: record.replaced,
         frozen: record

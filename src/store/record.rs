@@ -8,8 +8,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{
-    ActionId, Client, ControllerId, Digest, FailedReason, GatewaySpec, Identity, JournalEntry, Presence, RolloutId,
-    RolloutSpec, SiteTime, SkippedReason, Sums, Texts, Version,
+    ActionId, Client, ControllerId, DeclaredBy, Digest, FailedReason, GatewaySpec, Identity, JournalEntry, Presence,
+    RolloutId, RolloutSpec, SiteTime, SkippedReason, Sums, Texts, Version,
 };
 
 /// One transaction: what changed in one step.
@@ -27,6 +27,8 @@ pub struct Batch {
     pub members: Vec<((RolloutId, ControllerId), Option<MemberRecord>)>,
     /// Changed artifacts; `None` deletes.
     pub artifacts: Vec<(Digest, Option<ArtifactRecord>)>,
+    /// Drops that were accepted, by the digest of the manifest; `None` forgets.
+    pub drops: Vec<(Digest, Option<DropRecord>)>,
     /// New rows, oldest first.
     pub journal: Vec<JournalEntry>,
 }
@@ -39,6 +41,7 @@ impl Batch {
             && self.rollouts.is_empty()
             && self.members.is_empty()
             && self.artifacts.is_empty()
+            && self.drops.is_empty()
             && self.journal.is_empty()
     }
 }
@@ -58,6 +61,8 @@ pub struct Snapshot {
     pub members: BTreeMap<(RolloutId, ControllerId), MemberRecord>,
     /// All artifacts.
     pub artifacts: BTreeMap<Digest, ArtifactRecord>,
+    /// Drops that were accepted, by the digest of the manifest.
+    pub drops: BTreeMap<Digest, DropRecord>,
 }
 
 /// Site time and the boot it was taken on.
@@ -95,7 +100,10 @@ pub struct SiteRecord {
 pub struct GatewayRecord {
     /// What was declared.
     pub spec: GatewaySpec,
-    /// The last complete list showed it.
+    /// How it was declared last.
+    #[serde(default, skip_serializing_if = "DeclaredBy::is_manifest")]
+    pub origin: DeclaredBy,
+    /// The last complete list showed it, or a drop declared it.
     pub listed: bool,
     /// Is it there?
     pub presence: Presence,
@@ -144,7 +152,10 @@ pub struct RolloutRecord {
     pub arrival: u64,
     /// What was declared.
     pub spec: RolloutSpec,
-    /// The last complete list showed it.
+    /// How it was declared last.
+    #[serde(default, skip_serializing_if = "DeclaredBy::is_manifest")]
+    pub origin: DeclaredBy,
+    /// The last complete list showed it, or a drop declared it.
     pub listed: bool,
     /// An edit of the artifact made a newer rollout of this identity.
     #[serde(default)]
@@ -288,4 +299,11 @@ pub struct ActionRecord {
 pub struct ArtifactRecord {
     /// Its other hashes.
     pub sums: Sums,
+}
+
+/// A drop that was accepted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DropRecord {
+    /// Newer ones have greater numbers.
+    pub order: u64,
 }

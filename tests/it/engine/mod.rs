@@ -4,6 +4,7 @@
 mod attempts;
 mod brakes;
 mod confirming;
+mod dropped;
 mod feedback;
 mod listing;
 mod lost;
