@@ -8,7 +8,7 @@ use std::sync::mpsc;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use tokio::sync::oneshot;
 
-/// glibc's resolver needs more than the smallest stack; untouched pages cost nothing.
+/// A C library's resolver needs more than the smallest stack, be it musl's or glibc's; untouched pages cost nothing.
 const STACK: usize = 256 << 10;
 
 /// Whoever waits, and what for.
