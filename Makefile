@@ -33,4 +33,4 @@ release:
 # Figures of what is shipped for docs/measurements.md, beside their budgets. Fails where a broken one is a count, a ratio or memory.
 bench:
 	binary=$$(release/build.sh) && LAMPLIGHTER=$$binary cargo bench --locked --bench figures
-	$(CARGO_TEST) --release --test it fetch::bench -- --ignored --nocapture --test-threads=1
+	$(CARGO_TEST) --profile bench --test it fetch::bench -- --ignored --nocapture --test-threads=1

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use tokio::sync::{Semaphore, oneshot};
 
-/// glibc's resolver needs more than the smallest stack; untouched pages cost nothing.
+/// A C library's resolver needs more than the smallest stack, be it musl's or glibc's; untouched pages cost nothing.
 const STACK: usize = 256 << 10;
 /// So many look-ups at once: who hangs keeps its thread.
 const MOST: usize = 4;
