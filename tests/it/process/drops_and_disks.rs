@@ -76,7 +76,7 @@ fn without_room_in_the_cache_a_drop_waits_and_says_so_and_goes_on_by_itself() {
     put(&site, "fw.bin", &bytes);
     put(&site, "press.yaml", drop(&bytes));
     let state = on_a_small_disk(&site);
-    until(&site, "press", "Waiting", "bytes free, and ");
+    until(&site, "press", "Waiting", "bytes free that are needed");
     let grown = Command::new("nsenter")
         .args([&format!("--target={}", site.pid()), "--mount", "mount", "-o", "remount,size=32m"])
         .arg(site.state())
