@@ -1,5 +1,6 @@
 //! However many gateways want an artifact, it comes over the uplink once: counted at the server.
 
+use std::io;
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,23 +18,24 @@ const GATEWAYS: usize = 500;
 /// As many people stand at the gateways.
 const HANDS: usize = 8;
 
-fn get(site: SocketAddr, target: &str) -> Answer {
-    let stream = TcpStream::connect(site).unwrap();
-    stream.set_read_timeout(PATIENCE).unwrap();
+/// A busy site may cut a connection: a gateway comes again.
+fn get(site: SocketAddr, target: &str) -> io::Result<Answer> {
+    let stream = TcpStream::connect(site)?;
+    stream.set_read_timeout(PATIENCE)?;
     let (host, token) = (site.to_string(), format!("TargetToken {TOKEN}"));
     let target = target.strip_prefix(&format!("http://{host}")).unwrap_or(target);
-    exchange(stream, &Request("GET", target, &[("Host", &host), ("Authorization", &token)], b""), ALL).unwrap()
+    exchange(stream, &Request("GET", target, &[("Host", &host), ("Authorization", &token)], b""), ALL)
 }
 
 /// Polls once; the artifact, if there is an order.
 fn download(site: SocketAddr, gateway: usize) -> Option<Vec<u8>> {
-    let poll = get(site, &format!("/DEFAULT/controller/v1/ctl-gw-{gateway}")).json();
-    let order = get(site, poll["_links"]["deploymentBase"]["href"].as_str()?);
+    let poll = get(site, &format!("/DEFAULT/controller/v1/ctl-gw-{gateway}")).ok()?;
+    let order = get(site, poll.json()["_links"]["deploymentBase"]["href"].as_str()?).ok()?;
     if order.status != 200 {
         return None;
     }
     let artifact = &order.json()["deployment"]["chunks"][0]["artifacts"][0];
-    let bytes = get(site, artifact["_links"]["download-http"]["href"].as_str().unwrap());
+    let bytes = get(site, artifact["_links"]["download-http"]["href"].as_str().unwrap()).ok()?;
     (bytes.status == 200).then_some(bytes.body)
 }
 

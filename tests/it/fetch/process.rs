@@ -87,7 +87,7 @@ pub fn write_site(dir: &Path, uplink: &str, reserve: &str, wanted: &[(&ArtifactS
 
 /// Waits for something, on a machine that may be slow; what the process logged is told if it never comes.
 pub async fn until(dir: &Path, what: &str, mut done: impl FnMut() -> bool) {
-    for _ in 0..12_000 {
+    for _ in 0..24_000 {
         if done() {
             return;
         }
