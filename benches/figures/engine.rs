@@ -88,6 +88,7 @@ fn listing() -> Listing {
         attempts: Bounds::ATTEMPTS,
         confirm_by: ConfirmBy::ReportedVersion,
         paused: false,
+        cancelled: false,
     };
     let gateway = |number| GatewaySpec {
         name: id(number).to_string(),

@@ -2,7 +2,7 @@
 
 use super::draft::Draft;
 use super::state::{Artifact, Member, Step};
-use super::{attributes, contact, download, feedback, listing};
+use super::{attributes, cancel, contact, download, feedback, listing};
 use crate::model::{ArtifactFact, Digest, Event, Order, Presence, Verdict, What};
 
 /// Takes one event into the draft. Events of gateways that nobody declared change nothing.
@@ -24,6 +24,7 @@ pub fn apply(draft: &mut Draft, event: Event) -> Verdict {
         Event::Served(gateway, digest) => return download::served(draft, &gateway, digest),
         Event::BodyEnded(gateway) => download::body_ended(draft, &gateway),
         Event::Feedback(gateway, action, word) => return feedback::apply(draft, &gateway, action, word),
+        Event::CancelFeedback(gateway, action, word) => return cancel::answered(draft, &gateway, action, &word),
         Event::Order(Order::Resume, who) => resume(draft, &who),
     }
     Verdict::Accepted

@@ -6,7 +6,7 @@ use super::contact::is_taken_further;
 use super::draft::Draft;
 use super::state::Step;
 use super::wave;
-use crate::model::{Attributes, AttributesMode, ConfirmBy, ControllerId, FailedReason, Texts, Verdict};
+use crate::model::{Attributes, AttributesMode, ConfirmBy, ControllerId, FailedReason, SkippedReason, Texts, Verdict};
 
 /// A gateway may report so many bytes of attributes; the keys that it once reported are kept up to the same size.
 const MOST_ATTRIBUTE_BYTES: usize = 2_048;
@@ -85,6 +85,12 @@ fn observe(draft: &mut Draft, id: &ControllerId, before: &Texts) {
                         order.confirm_from = None;
                     }
                 });
+            }
+            Step::Skipped(SkippedReason::Cancelled) if member.is_unsettled() => {
+                draft.settled(rollout_id, id);
+                if arrived {
+                    draft.updated(rollout_id, id, "the gateway reports the version although it was cancelled");
+                }
             }
             Step::Updated if !arrived && changed && soaking => {
                 let message = Some(format!("it fell back to {version}"));

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
+use super::cancel;
 use super::draft::Draft;
 use super::state::{Gateway, Rollout};
 use crate::model::{ControllerId, GatewaySpec, Identity, Intent, Listing, RolloutId, RolloutSpec, What};
@@ -22,7 +23,11 @@ pub(super) fn apply(draft: &mut Draft, list: Listing) {
                 gateway(draft, spec);
             }
             Intent::Rollout(identity, spec) => {
+                let cancelled = spec.cancelled.then(|| identity.clone());
                 rollouts.insert(rollout(draft, identity, *spec));
+                if let Some(identity) = cancelled {
+                    cancel::call_off(draft, &identity);
+                }
             }
         }
     }
@@ -74,6 +79,7 @@ fn rollout(draft: &mut Draft, identity: Identity, spec: RolloutSpec) -> RolloutI
         replaced: false,
         frozen: None,
         tripped: None,
+        cancelled: false,
         ready_at: None,
         members: Default::default(),
         queue: Vec::new(),

@@ -14,6 +14,7 @@ mod apply;
 mod attempt;
 mod attributes;
 mod brake;
+mod cancel;
 mod contact;
 mod deadline;
 mod download;

@@ -82,6 +82,8 @@ pub struct Gateway {
     pub served: Vec<Served>,
     /// The rollout whose order it has open; derived.
     pub busy: Option<RolloutId>,
+    /// It had bytes of a cancelled order, and may install them all the same; derived.
+    pub unsettled: bool,
     /// Bodies on their way to it. Not on disk: a restart cuts them.
     pub bodies: u32,
     /// When the last body ended. Not on disk.
@@ -118,6 +120,8 @@ pub struct Rollout {
     pub frozen: Option<Frozen>,
     /// Too many members failed.
     pub tripped: Option<Tripped>,
+    /// It was called off, for good.
+    pub cancelled: bool,
     /// When it was done.
     pub ready_at: Option<SiteTime>,
     /// Its members; before the freeze those that would be.
@@ -258,9 +262,11 @@ pub struct Action {
     pub overdue: bool,
     /// The link is hidden while the gateway idles half-way on hold or pause.
     pub hidden: bool,
+    /// The gateway is told to drop it, and has not answered.
+    pub cancelling: bool,
     /// Under `Feedback`: a poll from this time on confirms.
     pub confirm_from: Option<SiteTime>,
-    /// When the step it is in ends.
+    /// When the step it is in ends; of a closed order that was cancelled, when the gateway may have another.
     pub deadline: Option<SiteTime>,
 }
 
@@ -320,6 +326,7 @@ impl Gateway {
             strange_ids: Vec::new(),
             served: Vec::new(),
             busy: None,
+            unsettled: false,
             bodies: 0,
             idle_since: SiteTime::default(),
             late_words: Allowance::default(),
@@ -370,6 +377,17 @@ impl Member {
     /// Its order, while the gateway may still have it.
     pub fn open_action(&self) -> Option<&Action> {
         self.action.as_ref().filter(|action| action.open)
+    }
+
+    /// The gateway was told to drop its order, and has not answered.
+    pub fn is_cancelling(&self) -> bool {
+        self.open_action().is_some_and(|action| action.cancelling)
+    }
+
+    /// It had bytes of its cancelled order, and it is not known yet whether it dropped them.
+    pub fn is_unsettled(&self) -> bool {
+        let closed = self.action.as_ref().filter(|action| !action.open && action.deadline.is_some());
+        self.step == Step::Skipped(SkippedReason::Cancelled) && closed.is_some()
     }
 
     /// The gateway took the order at some time: offline is no excuse any more.

@@ -40,6 +40,8 @@ pub enum Event {
     BodyEnded(ControllerId),
     /// A gateway's word on an order.
     Feedback(ControllerId, ActionId, Feedback),
+    /// A gateway's word on the cancellation of an order.
+    CancelFeedback(ControllerId, ActionId, Feedback),
     /// A person's word on the spot, and who it was.
     Order(Order, String),
 }

@@ -58,6 +58,8 @@ kinds! {
         RolloutAccepted,
         /// A newer revision or rollout took over.
         RolloutSuperseded,
+        /// A rollout was cancelled.
+        RolloutCancelled,
         /// The members of a rollout were frozen.
         Frozen,
         /// A wave opened.

@@ -61,6 +61,9 @@ pub(super) fn state(snapshot: Snapshot, settings: Settings, action_base: ActionI
         if let (Some(gateway), true) = (state.gateways.get_mut(&id), member.open_action().is_some()) {
             gateway.busy = Some(rollout_id);
         }
+        if let (Some(gateway), true) = (state.gateways.get_mut(&id), member.is_unsettled()) {
+            gateway.unsettled = true;
+        }
         rollout.members.insert(id, member);
     }
     state.rollouts.values_mut().for_each(Rollout::requeue);
@@ -113,6 +116,7 @@ fn gateway(record: GatewayRecord) -> Gateway {
         strange_ids: record.strange_ids,
         served: record.served.iter().map(|s| Served { digest: s.digest, fully: s.fully }).collect(),
         busy: None,
+        unsettled: false,
         bodies: 0,
         idle_since: SiteTime::default(),
         late_words: Default::default(),
@@ -138,6 +142,7 @@ fn rollout_record(rollout: &Rollout) -> RolloutRecord {
             failures: t.failures,
             limit: t.limit,
         }),
+        cancelled: rollout.cancelled,
         ready_at: rollout.ready_at,
     }
 }
@@ -154,6 +159,7 @@ fn rollout(record: RolloutRecord) -> Rollout {
             .frozen
             .map(|frozen| Frozen { total: frozen.total, waves: frozen.waves.into_iter().map(wave).collect() }),
         tripped: record.tripped.map(|t| Tripped { at: t.at, wave: t.wave, failures: t.failures, limit: t.limit }),
+        cancelled: record.cancelled,
         ready_at: record.ready_at,
         members: Default::default(),
         queue: Vec::new(),
@@ -223,6 +229,7 @@ fn action_record(action: &Action) -> ActionRecord {
         excused,
         overdue,
         hidden,
+        cancelling,
         confirm_from,
         deadline,
     } = action.clone();
@@ -236,6 +243,7 @@ fn action_record(action: &Action) -> ActionRecord {
         excused,
         overdue,
         hidden,
+        cancelling,
         confirm_from,
         deadline,
     }
@@ -252,8 +260,9 @@ fn action(record: ActionRecord) -> Action {
         excused,
         overdue,
         hidden,
+        cancelling,
         confirm_from,
         deadline,
     } = record;
-    Action { id, aliases, open, fetched, ever_fetched, requested, excused, overdue, hidden, confirm_from, deadline }
+    Action { id, aliases, open, fetched, ever_fetched, requested, excused, overdue, hidden, cancelling, confirm_from, deadline }
 }

@@ -32,18 +32,24 @@ impl Record for GatewayRecord {
 }
 impl Record for RolloutRecord {
     const KIND: &'static str = "a rollout";
-    /// 2: sources in the network.
-    const VERSION: u64 = 2;
+    /// 2: sources in the network. 3: it may be cancelled, for good.
+    const VERSION: u64 = 3;
     const OLDEST: u64 = 1;
 }
 impl Record for MemberRecord {
     const KIND: &'static str = "a member";
+    /// 2: its order may be cancelled, and it skipped for that.
+    const VERSION: u64 = 2;
+    const OLDEST: u64 = 1;
 }
 impl Record for ArtifactRecord {
     const KIND: &'static str = "an artifact";
 }
 impl Record for JournalEntry {
     const KIND: &'static str = "a journal row";
+    /// 2: cancelled rollouts.
+    const VERSION: u64 = 2;
+    const OLDEST: u64 = 1;
 }
 impl Record for LostNote {
     const KIND: &'static str = "the note of a lost store";
@@ -108,7 +114,7 @@ mod tests {
         };
         let old = artifact(r#"{"file":{"dir":"/m","name":"os.swu"}}"#);
         assert!(serde_json::from_str::<crate::model::ArtifactSpec>(&old).is_ok());
-        assert_eq!((RolloutRecord::OLDEST, RolloutRecord::VERSION), (1, 2));
+        assert_eq!((RolloutRecord::OLDEST, RolloutRecord::VERSION), (1, 3));
     }
 
     #[test]

@@ -73,7 +73,8 @@ fn answered(
         Route::Attributes => asked.attributes(body, seen),
         Route::Deployment(action) => asked.deployment(action),
         Route::Feedback(action) => asked.feedback(action, body),
-        Route::CancelFeedback => Ok(Answer::Now(empty(StatusCode::OK))),
+        Route::Cancel(action) => asked.cancel(action),
+        Route::CancelFeedback(action) => asked.cancel_feedback(action, body),
         Route::Artifacts(module) => asked.artifacts(module),
         Route::Artifact(module, file) => asked.artifact(module, file),
         Route::Md5(module, file) => asked.md5(module, file),
@@ -93,7 +94,7 @@ struct Asked<'a> {
 impl Asked<'_> {
     fn poll(&self, settings: &Settings) -> Answer {
         let asks = self.presence.shows_request(self.id.as_str(), self.entry.ask, self.now);
-        let offer = self.entry.offer.as_ref().filter(|offer| offer.link && !self.would_install_again(offer));
+        let offer = self.entry.offer.as_ref().filter(|offer| offer.cancel || (offer.link && !self.would_install_again(offer)));
         Answer::Now(poll::controller_base(settings.poll_interval, offer, asks, &self.links))
     }
 
@@ -148,6 +149,23 @@ impl Asked<'_> {
             excused: self.presence.excused(self.id.as_str()),
         };
         Ok(Answer::Ask(Event::Feedback(self.id.clone(), action, feedback), Pending::heard(self.id.clone())))
+    }
+
+    /// rhu reads which order it is to drop (b.8.9); the others know from the link.
+    fn cancel(&mut self, action: Option<ActionId>) -> Result<Answer, Response> {
+        match self.open(action).filter(|offer| offer.cancel) {
+            Some(offer) => Ok(Answer::Now(deployment::cancel(offer))),
+            None => Err(not_found("this order is not cancelled, or not any more")),
+        }
+    }
+
+    /// 200 on any id, as for all feedback (b.0.1). What does not end the cancellation (b.4) is answered at once.
+    fn cancel_feedback(&mut self, action: Option<ActionId>, body: &[u8]) -> Result<Answer, Response> {
+        let said = feedback::parse(body).map_err(|why| bad_request(&why))?;
+        let Some(action) = action.filter(|_| said.decides()) else { return Ok(Answer::Now(empty(StatusCode::OK))) };
+        let feedback =
+            Feedback { execution: said.execution, finished: said.finished, message: said.message, excused: false };
+        Ok(Answer::Ask(Event::CancelFeedback(self.id.clone(), action, feedback), Pending::heard(self.id.clone())))
     }
 
     /// rhu's first progress while it downloads says that RAUC installs as it reads: the heart decides (b.8.11).

@@ -112,7 +112,7 @@ fn offer() -> Offer {
         size: 1000,
         sums: Sums { sha1: sha1(), md5: "b2".repeat(16) },
     };
-    Offer { action: action(ID), link: true, fetched: false, served: false, artifact: Rc::new(artifact) }
+    Offer { action: action(ID), link: true, cancel: false, fetched: false, served: false, artifact: Rc::new(artifact) }
 }
 
 fn fetched() -> Offer {

@@ -3,6 +3,7 @@
 
 mod attempts;
 mod brakes;
+mod cancelling;
 mod confirming;
 mod feedback;
 mod listing;

@@ -49,6 +49,7 @@ pub fn rollout(name: &str, to: &str) -> RolloutSpec {
         attempts: Bounds::ATTEMPTS,
         confirm_by: ConfirmBy::Auto,
         paused: false,
+        cancelled: false,
     }
 }
 

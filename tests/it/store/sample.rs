@@ -164,6 +164,7 @@ pub fn member(n: u64) -> MemberRecord {
         excused: false,
         overdue: false,
         hidden: false,
+        cancelling: false,
         confirm_from: None,
         deadline: Some(SiteTime(n + 7_200_000)),
     };
@@ -192,6 +193,7 @@ pub fn rollout(n: u64) -> RolloutRecord {
         attempts: 3,
         confirm_by: ConfirmBy::Auto,
         paused: false,
+        cancelled: false,
     };
     RolloutRecord {
         identity: Identity("spring".into()),
@@ -201,6 +203,7 @@ pub fn rollout(n: u64) -> RolloutRecord {
         replaced: false,
         frozen: None,
         tripped: None,
+        cancelled: false,
         ready_at: None,
     }
 }
