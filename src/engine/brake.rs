@@ -52,7 +52,8 @@ pub(super) fn standing(
     if member.is_cancelling() {
         return Some(WaitingReason::Cancelling);
     }
-    let elsewhere = gateway.busy.filter(|busy| *busy != id).and_then(|busy| state.rollouts.get(&busy)?.members.get(gateway_id));
+    let elsewhere =
+        gateway.busy.filter(|busy| *busy != id).and_then(|busy| state.rollouts.get(&busy)?.members.get(gateway_id));
     let wave_open = match (member.wave, &rollout.frozen) {
         (Some(at), Some(frozen)) => frozen.waves.get(usize::from(at)).is_some_and(|wave| wave.opened_at.is_some()),
         (None, Some(_)) => member.joiner && rollout.ready_at.is_some(),

@@ -264,5 +264,18 @@ fn action(record: ActionRecord) -> Action {
         confirm_from,
         deadline,
     } = record;
-    Action { id, aliases, open, fetched, ever_fetched, requested, excused, overdue, hidden, cancelling, confirm_from, deadline }
+    Action {
+        id,
+        aliases,
+        open,
+        fetched,
+        ever_fetched,
+        requested,
+        excused,
+        overdue,
+        hidden,
+        cancelling,
+        confirm_from,
+        deadline,
+    }
 }

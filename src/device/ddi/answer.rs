@@ -94,7 +94,8 @@ struct Asked<'a> {
 impl Asked<'_> {
     fn poll(&self, settings: &Settings) -> Answer {
         let asks = self.presence.shows_request(self.id.as_str(), self.entry.ask, self.now);
-        let offer = self.entry.offer.as_ref().filter(|offer| offer.cancel || (offer.link && !self.would_install_again(offer)));
+        let offer =
+            self.entry.offer.as_ref().filter(|offer| offer.cancel || (offer.link && !self.would_install_again(offer)));
         Answer::Now(poll::controller_base(settings.poll_interval, offer, asks, &self.links))
     }
 

@@ -254,7 +254,8 @@ fn a_link_hidden_by_pause_or_a_lapsed_download_is_cancelled_too() {
 
 #[test]
 fn a_wave_with_cancelled_members_is_judged_by_the_others() {
-    let mut site = Site::rolling(4, |spec| spec.strategy.waves = vec![WaveSpec { size: amount("2"), ..WaveSpec::CANARY }]);
+    let mut site =
+        Site::rolling(4, |spec| spec.strategy.waves = vec![WaveSpec { size: amount("2"), ..WaveSpec::CANARY }]);
     let gateway = site.canary();
     site.update(&gateway);
     cancel(&mut site);
