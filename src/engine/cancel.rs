@@ -2,7 +2,7 @@
 //! whole it installs.
 
 use super::draft::Draft;
-use super::feedback::{describe, late, owner, strange};
+use super::feedback::{describe, late, owner, strange, streamed};
 use super::state::{Member, Step};
 use crate::model::{
     ActionId, ControllerId, Execution, Feedback, Finished, Identity, RolloutId, SkippedReason, Verdict, WaitingReason,
@@ -51,11 +51,26 @@ pub(super) fn answered(draft: &mut Draft, id: &ControllerId, action: ActionId, w
         return late(draft, rollout, id, action, word);
     };
     match (word.execution, word.finished) {
-        (Execution::Closed, Finished::Failure) | (Execution::Rejected, _) => draft.goes_on(rollout_id, id, word),
+        (Execution::Closed, Finished::Failure) | (Execution::Rejected, _) if may_install(draft, rollout_id, id) => {
+            draft.goes_on(rollout_id, id, word);
+        }
+        // some refuse whatever they are at
+        (Execution::Closed, Finished::Failure) | (Execution::Rejected, _) => {
+            draft.cancelled(rollout_id, id, "the gateway refuses, but never got the whole artifact");
+        }
         (Execution::Closed, _) => draft.cancelled(rollout_id, id, "the gateway dropped it"),
         _ => {}
     }
     Verdict::Accepted
+}
+
+/// Can it be true that the gateway installs?
+fn may_install(draft: &Draft, rollout: RolloutId, id: &ControllerId) -> bool {
+    let Some((rollout, gateway)) = draft.state.rollouts.get(&rollout).zip(draft.state.gateways.get(id)) else {
+        return false;
+    };
+    let digest = &rollout.spec.artifact.key.digest;
+    gateway.fully_served(digest) || streamed(gateway, digest)
 }
 
 impl Draft<'_> {

@@ -106,7 +106,7 @@ fn streams(draft: &Draft, rollout_id: RolloutId, id: &ControllerId) -> bool {
 
 /// rhu can let RAUC read just the parts of the artifact that it installs (b.8.11), so for it any byte is a download. If it
 /// downloads first it says nothing before it has all of it and has checked it (b.8.8).
-fn streamed(gateway: &Gateway, digest: &Digest) -> bool {
+pub(super) fn streamed(gateway: &Gateway, digest: &Digest) -> bool {
     gateway.client == Client::Rauc && gateway.served.iter().any(|served| served.digest == *digest)
 }
 

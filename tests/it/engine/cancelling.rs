@@ -89,6 +89,15 @@ fn a_gateway_that_refuses_goes_on_to_its_end() {
 }
 
 #[test]
+fn a_refusal_by_a_gateway_that_cannot_be_installing_changes_nothing() {
+    for refusal in [word(Execution::Rejected, Finished::Success), failure()] {
+        let mut site = cancelled_half_way(true);
+        answers(&mut site, refusal);
+        assert_eq!(site.at("g1"), CANCELLED);
+    }
+}
+
+#[test]
 fn from_installing_on_an_update_goes_on_to_its_end() {
     let mut site = Site::rolling(1, |_| {});
     site.download("g1");

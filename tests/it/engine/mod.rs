@@ -9,5 +9,5 @@ mod feedback;
 mod listing;
 mod lost;
 mod offline;
-mod site;
+pub(crate) mod site;
 mod waves;
