@@ -2,7 +2,7 @@
 
 use super::draft::Draft;
 use super::state::{Artifact, Member, Step};
-use super::{attributes, cancel, contact, download, feedback, listing};
+use super::{attributes, cancel, contact, download, duplicate, feedback, listing};
 use crate::model::{ArtifactFact, Digest, Event, Order, Presence, Verdict, What};
 
 /// Takes one event into the draft. Events of gateways that nobody declared change nothing.
@@ -18,6 +18,7 @@ pub fn apply(draft: &mut Draft, event: Event) -> Verdict {
         Event::Pace(gateway, interval) => contact::pace(draft, &gateway, interval),
         Event::Polled(gateway) => contact::polled(draft, &gateway),
         Event::Client(gateway, client) => contact::is_client(draft, &gateway, client),
+        Event::Shared(gateway, shared) => duplicate::shared(draft, &gateway, shared),
         Event::Attributes(gateway, attributes) => return attributes::report(draft, &gateway, attributes),
         Event::Fetched(gateway, action) => return download::fetched(draft, &gateway, action),
         Event::Requested(gateway, digest, bytes) => return download::requested(draft, &gateway, digest, bytes),

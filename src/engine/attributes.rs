@@ -4,6 +4,7 @@ use super::allowance::ATTRIBUTE_CHANGES;
 use super::attempt::{self, Then};
 use super::contact::is_taken_further;
 use super::draft::Draft;
+use super::duplicate;
 use super::state::Step;
 use super::wave;
 use crate::model::{Attributes, AttributesMode, ConfirmBy, ControllerId, FailedReason, SkippedReason, Texts, Verdict};
@@ -27,6 +28,9 @@ pub(super) fn report(draft: &mut Draft, id: &ControllerId, report: Attributes) -
     }
     if after != before && !draft.allows(id, ATTRIBUTE_CHANGES, |gateway| &mut gateway.attribute_changes) {
         return Verdict::OverQuota;
+    }
+    if let Some(from) = report.from {
+        duplicate::sighted(draft, id, from, &after);
     }
     let versioned: Vec<_> =
         draft.state.rollouts.values().map(|rollout| rollout.spec.artifact.key.name.clone()).collect();

@@ -62,6 +62,7 @@ pub(super) fn standing(
     let brakes = [
         (!gateway.listed, WaitingReason::Unlisted),
         (gateway.spec.hold, WaitingReason::Held),
+        (gateway.duplicate, WaitingReason::DuplicateIdentity),
         (gateway.unknown_version, WaitingReason::UnknownVersion),
         (!wave_open, WaitingReason::WaveNotOpen),
         (gateway.unsettled || elsewhere.is_some_and(Member::is_cancelling), WaitingReason::Cancelling),

@@ -19,6 +19,7 @@ mod contact;
 mod deadline;
 mod download;
 mod draft;
+mod duplicate;
 mod failure_limit;
 mod feedback;
 mod listing;

@@ -47,6 +47,7 @@ pub fn gateway_view<'s>(state: &'s State, id: &ControllerId) -> Option<GatewayVi
         .find_map(|(_, member)| member.action.as_ref()?.confirm_from);
     let waits_for_version = gateway.unknown_version
         || gateway.unsettled
+        || gateway.shared
         || memberships.any(|(rollout, member)| match member.step {
             Step::Confirming | Step::Failed(FailedReason::NoFeedback) => true,
             Step::Updated => rollout.is_soaking(member),

@@ -147,8 +147,12 @@ fn park(draft: &mut Draft, id: RolloutId) {
 
 /// On whose word a member stands still.
 fn stopped(state: &State, rollout: &Rollout, id: &ControllerId) -> Option<WaitingReason> {
-    let held = state.gateways.get(id).is_some_and(|gateway| gateway.spec.hold);
-    if held { Some(WaitingReason::Held) } else { rollout.is_stopped().then_some(WaitingReason::Paused) }
+    let gateway = state.gateways.get(id)?;
+    match () {
+        () if gateway.spec.hold => Some(WaitingReason::Held),
+        () if gateway.duplicate => Some(WaitingReason::DuplicateIdentity),
+        () => rollout.is_stopped().then_some(WaitingReason::Paused),
+    }
 }
 
 /// When a downloading member's link is to be hidden, if it stands still on somebody's word.

@@ -1,6 +1,7 @@
 //! What the site knows. Rebuilt from the records after every start; the few fields that are not on disk say so.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -76,6 +77,12 @@ pub struct Gateway {
     pub attributes_due: bool,
     /// It may run anything: no order until it reports a version.
     pub unknown_version: bool,
+    /// Two machines use its id.
+    pub duplicate: bool,
+    /// Two addresses poll under its id in turns. Not on disk.
+    pub shared: bool,
+    /// What it last reported from which address, while they do. Not on disk.
+    pub sightings: Vec<(IpAddr, Texts)>,
     /// Ids not ours that it posted.
     pub strange_ids: Vec<ActionId>,
     /// What was served to it, newest last.
@@ -323,6 +330,9 @@ impl Gateway {
             former_keys: BTreeSet::new(),
             attributes_due: false,
             unknown_version,
+            duplicate: false,
+            shared: false,
+            sightings: Vec::new(),
             strange_ids: Vec::new(),
             served: Vec::new(),
             busy: None,

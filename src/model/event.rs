@@ -1,6 +1,7 @@
 //! What happens at a site, as every room reports it, and what the heart answers.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::time::Duration;
 
 use super::{ActionId, ControllerId, Digest, GatewaySpec, Identity, RolloutSpec, Sums};
@@ -28,6 +29,8 @@ pub enum Event {
     Polled(ControllerId),
     /// Which client a gateway runs, from its requests.
     Client(ControllerId, Client),
+    /// Under a gateway's id two addresses poll in turns, or only one any more.
+    Shared(ControllerId, bool),
     /// A gateway reported attributes.
     Attributes(ControllerId, Attributes),
     /// A gateway asks for its order: the brakes are decided again.
@@ -112,6 +115,8 @@ pub struct Attributes {
     pub mode: AttributesMode,
     /// Keys and values; `None` removes a key.
     pub data: BTreeMap<String, Option<String>>,
+    /// From which address.
+    pub from: Option<IpAddr>,
 }
 
 /// How reported attributes meet the ones known.

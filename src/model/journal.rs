@@ -76,6 +76,8 @@ kinds! {
         ArtifactFailed,
         /// A gateway was seen for the first time.
         FirstSeen,
+        /// Two machines use one id, or no longer.
+        DuplicateIdentity,
         /// An order was offered.
         Offered,
         /// An offer was taken back.

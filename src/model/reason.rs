@@ -44,6 +44,8 @@ reasons! {
             "put the manifest back or correct it, or leave it: nothing new starts; `lamplighter status` shows what is refused";
         Held: "the gateway is held",
             "set `hold: false` on its EdgeGateway";
+        DuplicateIdentity: "two machines use the gateway's id: from two addresses in turns it reports different versions",
+            "give each machine an id and a token of its own; it goes on once only one was seen for two intervals, or both report the same version";
         UnknownVersion: "what the gateway runs is not known, because the site's memory was lost or the gateway answers to orders that this site never gave",
             "let the gateway report its version as an attribute";
         Paused: "the rollout is paused, by its spec or because too many members failed",

@@ -97,6 +97,7 @@ fn gateway_record(gateway: &Gateway) -> GatewayRecord {
         former_keys: gateway.former_keys,
         attributes_due: gateway.attributes_due,
         unknown_version: gateway.unknown_version,
+        duplicate: gateway.duplicate,
         strange_ids: gateway.strange_ids,
         served,
     }
@@ -113,6 +114,9 @@ fn gateway(record: GatewayRecord) -> Gateway {
         former_keys: record.former_keys,
         attributes_due: record.attributes_due,
         unknown_version: record.unknown_version,
+        duplicate: record.duplicate,
+        shared: false,
+        sightings: Vec::new(),
         strange_ids: record.strange_ids,
         served: record.served.iter().map(|s| Served { digest: s.digest, fully: s.fully }).collect(),
         busy: None,

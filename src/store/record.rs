@@ -117,6 +117,9 @@ pub struct GatewayRecord {
     /// It posted ids that are not ours, or the store was lost, and it has not reported a version since.
     #[serde(default)]
     pub unknown_version: bool,
+    /// Two machines use its id.
+    #[serde(default)]
+    pub duplicate: bool,
     /// Ids not ours that it posted, at most four.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub strange_ids: Vec<ActionId>,

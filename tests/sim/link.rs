@@ -106,7 +106,7 @@ pub fn ask(
     let settings = ddi::Settings { tenants: vec!["DEFAULT".into()], poll_interval: POLL, url: None };
     let (method, path, body) = request(id, ask);
     let headers = headers(id, client, ask);
-    let head = Head { method: &method, path: &path, headers: &headers, local: "site:8080" };
+    let head = Head { method: &method, path: &path, headers: &headers, local: "site:8080", peer: None };
     if let Err(refused) = ddi::admit(board, &settings, &head) {
         return (Vec::new(), Answer::Now(read(ask, &refused)));
     }

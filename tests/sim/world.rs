@@ -270,6 +270,6 @@ impl World {
 
 /// Does a member wait so for ever, if nobody does anything?
 fn stays(reason: WaitingReason) -> bool {
-    use WaitingReason::{Held, Paused, StoreLost, UnknownVersion, Unlisted, WaveNotOpen};
-    matches!(reason, Held | Paused | StoreLost | UnknownVersion | Unlisted | WaveNotOpen)
+    use WaitingReason::{DuplicateIdentity, Held, Paused, StoreLost, UnknownVersion, Unlisted, WaveNotOpen};
+    matches!(reason, DuplicateIdentity | Held | Paused | StoreLost | UnknownVersion | Unlisted | WaveNotOpen)
 }

@@ -61,6 +61,9 @@ fn answered(
     let path = locate(settings, head)?;
     let (id, entry) = authenticate(board, &path, head)?;
     let route = resource(&path, head)?;
+    if let Some(peer) = head.peer {
+        seen.extend(presence.comes_from(id, peer, matches!(route, Route::Poll), now));
+    }
     if matches!(route, Route::Poll) {
         seen.extend(presence.poll(id, now, entry.tell_poll_from));
     } else {
@@ -107,7 +110,7 @@ impl Asked<'_> {
     /// Taken whether asked for or not: SWUpdate sends them after every start (b.9.4).
     fn attributes(&mut self, body: &[u8], seen: &mut Vec<Event>) -> Result<Answer, Response> {
         self.presence.attributes_sent(self.id, self.now);
-        let attributes = attributes::parse(body).map_err(|why| bad_request(&why))?;
+        let attributes = attributes::parse(body, self.head.peer).map_err(|why| bad_request(&why))?;
         // Zephyr names itself only by what it leaves out, and by the one attribute it sends (b.10.9).
         let nameless = !self.head.headers.contains_key(header::USER_AGENT);
         if nameless && attributes.mode == AttributesMode::Merge && attributes.data.contains_key("VIN") {

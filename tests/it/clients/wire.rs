@@ -33,6 +33,8 @@ pub struct Wire {
     recent: VecDeque<SiteTime>,
     /// `METHOD path status`, in order, polls left out.
     pub passed: Vec<String>,
+    /// Where its requests come from.
+    pub peer: Option<std::net::IpAddr>,
     /// So many requests are answered 429 from now on.
     pub busy: usize,
 }
@@ -113,6 +115,7 @@ impl Wire {
             settings: ddi::Settings { tenants: vec!["DEFAULT".into()], poll_interval: site::POLL, url: None },
             recent: VecDeque::new(),
             passed: Vec::new(),
+            peer: None,
             busy: 0,
         }
     }
@@ -179,7 +182,7 @@ impl Wire {
         for (name, value) in headers.iter().copied().chain([("host", HOST), ("authorization", &*token)]) {
             map.insert(name.parse::<HeaderName>().unwrap(), value.parse().unwrap());
         }
-        let head = Head { method, path, headers: &map, local: "127.0.0.1:9" };
+        let head = Head { method, path, headers: &map, local: "127.0.0.1:9", peer: self.peer };
         let mut board = Board::default();
         for (id, entry) in &self.site.board {
             board.put(id.clone(), entry.clone());

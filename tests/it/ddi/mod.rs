@@ -152,7 +152,7 @@ impl World {
 
     fn send(&mut self, request: &Request) -> (Vec<Event>, Answer) {
         let Request { method, path, headers, body } = request;
-        let head = Head { method, path, headers, local: "127.0.0.1:9" };
+        let head = Head { method, path, headers, local: "127.0.0.1:9", peer: None };
         let reply = ddi::answer(&self.board, &mut self.presence, &self.settings, self.now, &head, body);
         (reply.seen, reply.answer)
     }

@@ -148,6 +148,7 @@ pub fn gateway(id: &ControllerId, padding: usize) -> GatewayRecord {
         former_keys: ["old".into()].into(),
         attributes_due: false,
         unknown_version: false,
+        duplicate: false,
         strange_ids: vec![],
         served: vec![],
     }
