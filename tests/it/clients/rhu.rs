@@ -190,7 +190,8 @@ impl Rhu {
         let Some(base) = Self::get_json(wire, path) else { return };
         let order = Order::read(&base);
         assert!(!self.installs.contains(&order.version), "rhu installs {} again: {:?}", order.version, wire.passed);
-        if self.mode != Mode::Resumes || self.order.as_ref().is_some_and(|before| before.id != order.id) {
+        // under a new id it may resume the whole file too (b.0.5)
+        if self.mode != Mode::Resumes || self.order.as_ref().is_some_and(|before| before.sha1 != order.sha1) {
             self.file.clear();
         }
         self.order = Some(order);

@@ -57,12 +57,12 @@ fn b_8_3_staying_away_for_five_minutes_after_an_error_is_not_silence() {
 }
 
 #[test]
-fn b_8_7_a_whole_file_under_the_same_order_is_416_and_installs() {
-    // the last word before the install is lost with the process: it comes back with the whole file
+fn b_8_7_a_whole_file_is_answered_416_and_installs() {
     let mut wire = Wire::with_order(|_| {});
     let mut rhu = Rhu::new(Mode::Resumes).with(|rhu| rhu.failures = 1);
     rhu.run(&mut wire, minutes(20));
     assert_eq!((rhu.installs.len(), wire.step()), (1, Step::Updated), "{:?}", wire.passed);
+    assert!(wire.passed.iter().any(|line| line.ends_with(" 416")), "{:?}", wire.passed);
 }
 
 #[test]

@@ -23,7 +23,7 @@ pub const ROOT: &str = "/DEFAULT/controller/v1/g1";
 const TOKEN: &str = "s3cret";
 /// No client asks so often in a minute unless it spins.
 const MOST_A_MINUTE: usize = 60;
-const SIZE: usize = 50_000;
+pub const SIZE: usize = 50_000;
 
 /// A site, the time, and what passed.
 pub struct Wire {

@@ -3,6 +3,7 @@
 mod access;
 mod anything;
 mod artifacts;
+mod cancel;
 mod orders;
 mod words;
 
