@@ -18,3 +18,5 @@ mod process;
 mod resources;
 mod simulate;
 mod store;
+#[path = "../support/transcript.rs"]
+mod transcript;

@@ -5,6 +5,7 @@ mod clones;
 mod rhu;
 mod rhu_rules;
 mod swupdate_rules;
+mod transcripts;
 mod wire;
 mod zephyr;
 mod zephyr_rules;

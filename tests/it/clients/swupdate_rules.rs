@@ -89,6 +89,16 @@ fn b_9_2_temporary_trouble_is_try_again_and_never_an_access_error() {
 }
 
 #[test]
+fn b_9_3_every_poll_says_when_to_come_again() {
+    let mut wire = Wire::with_order(|_| {});
+    for _ in 0..4 {
+        let sleep = get(&mut wire, ROOT).json()["config"]["polling"]["sleep"].clone();
+        assert_eq!(sleep, "00:01:00", "missing or odd the whole poll fails, and zero is 45 seconds");
+        wire.wait(POLL);
+    }
+}
+
+#[test]
 fn b_9_4_attributes_are_taken_unasked_after_every_start() {
     let mut wire = Wire::new();
     for version in ["1", "1", "2"] {

@@ -71,6 +71,12 @@ impl Heard {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.to_str().unwrap())
     }
 
+    /// All headers.
+    pub fn listed(&self) -> Vec<(String, String)> {
+        let text = |(name, value): &(HeaderName, HeaderValue)| (name.to_string(), value.to_str().unwrap().to_owned());
+        self.headers.iter().map(text).collect()
+    }
+
     pub fn json(&self) -> Value {
         assert_eq!(self.header("content-type"), Some("application/json"));
         serde_json::from_slice(&self.body).expect("JSON")

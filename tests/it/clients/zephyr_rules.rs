@@ -122,6 +122,17 @@ fn b_10_9_success_is_said_while_the_offered_id_is_the_one_it_flashed() {
 }
 
 #[test]
+fn b_10_10_there_is_no_confirmation_to_wait_for() {
+    let mut wire = Wire::with_order(|_| {});
+    for _ in 0..3 {
+        let root = wire.send("GET", super::wire::ROOT, &[], b"").json();
+        assert!(root["_links"]["confirmationBase"].is_null());
+        wire.wait(minutes(1));
+    }
+    assert_eq!(wire.send("GET", &format!("{}/confirmationBase", super::wire::ROOT), &[], b"").status, 404);
+}
+
+#[test]
 fn b_10_11_a_success_is_one_poll_of_one_gateway_and_the_wave_still_soaks() {
     let mut wire = Wire::with_order(|_| {});
     let mut zephyr = Zephyr::new(Tree::Old);
