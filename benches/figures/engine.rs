@@ -70,7 +70,7 @@ impl Heart {
                 Feedback { execution: Execution::Closed, finished: Finished::Success, message: None, excused: false };
             self.step(vec![Event::Feedback(gateway.clone(), action, success)]);
             let data = [("os".into(), Some("2".into()))].into();
-            self.step(vec![Event::Attributes(gateway, Attributes { mode: AttributesMode::Merge, data })]);
+            self.step(vec![Event::Attributes(gateway, Attributes { mode: AttributesMode::Merge, data, from: None })]);
             updated += 1;
         }
     }
@@ -88,6 +88,7 @@ fn listing() -> Listing {
         attempts: Bounds::ATTEMPTS,
         confirm_by: ConfirmBy::ReportedVersion,
         paused: false,
+        cancelled: false,
     };
     let gateway = |number| GatewaySpec {
         name: id(number).to_string(),

@@ -59,6 +59,8 @@ pub struct Offer {
     pub action: ActionId,
     /// Is the link shown? Hidden for a while by pause or hold when the gateway idles half-way.
     pub link: bool,
+    /// The gateway is told to drop it.
+    pub cancel: bool,
     /// The gateway has fetched it: deploymentBase is answered at once, and the artifact may be downloaded.
     pub fetched: bool,
     /// The artifact was fully served to this gateway under this order, or it installs while it reads.

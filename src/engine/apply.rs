@@ -2,7 +2,7 @@
 
 use super::draft::Draft;
 use super::state::{Artifact, Member, Step};
-use super::{attributes, contact, download, dropped, feedback, listing, needs};
+use super::{attributes, cancel, contact, download, dropped, duplicate, feedback, listing, needs};
 use crate::model::{ArtifactFact, Digest, Event, Order, Presence, Verdict, What};
 
 /// Takes one event into the draft. Events of gateways that nobody declared change nothing.
@@ -20,12 +20,14 @@ pub fn apply(draft: &mut Draft, event: Event) -> Verdict {
         Event::Pace(gateway, interval) => contact::pace(draft, &gateway, interval),
         Event::Polled(gateway) => contact::polled(draft, &gateway),
         Event::Client(gateway, client) => contact::is_client(draft, &gateway, client),
+        Event::Shared(gateway, shared) => duplicate::shared(draft, &gateway, shared),
         Event::Attributes(gateway, attributes) => return attributes::report(draft, &gateway, attributes),
         Event::Fetched(gateway, action) => return download::fetched(draft, &gateway, action),
         Event::Requested(gateway, digest, bytes) => return download::requested(draft, &gateway, digest, bytes),
         Event::Served(gateway, digest) => return download::served(draft, &gateway, digest),
         Event::BodyEnded(gateway) => download::body_ended(draft, &gateway),
         Event::Feedback(gateway, action, word) => return feedback::apply(draft, &gateway, action, word),
+        Event::CancelFeedback(gateway, action, word) => return cancel::answered(draft, &gateway, action, &word),
         Event::Order(Order::Resume, who) => resume(draft, &who),
     }
     Verdict::Accepted

@@ -4,9 +4,10 @@ use super::allowance::ATTRIBUTE_CHANGES;
 use super::attempt::{self, Then};
 use super::contact::is_taken_further;
 use super::draft::Draft;
+use super::duplicate;
 use super::state::Step;
 use super::{needs, wave};
-use crate::model::{Attributes, AttributesMode, ConfirmBy, ControllerId, FailedReason, Texts, Verdict};
+use crate::model::{Attributes, AttributesMode, ConfirmBy, ControllerId, FailedReason, SkippedReason, Texts, Verdict};
 
 /// A gateway may report so many bytes of attributes; the keys that it once reported are kept up to the same size.
 const MOST_ATTRIBUTE_BYTES: usize = 2_048;
@@ -27,6 +28,9 @@ pub(super) fn report(draft: &mut Draft, id: &ControllerId, report: Attributes) -
     }
     if after != before && !draft.allows(id, ATTRIBUTE_CHANGES, |gateway| &mut gateway.attribute_changes) {
         return Verdict::OverQuota;
+    }
+    if let Some(from) = report.from {
+        duplicate::sighted(draft, id, from, &after);
     }
     let versioned: Vec<_> =
         draft.state.rollouts.values().map(|rollout| rollout.spec.artifact.key.name.clone()).collect();
@@ -104,6 +108,12 @@ fn observe(draft: &mut Draft, id: &ControllerId, before: &Texts) {
                         order.confirm_from = None;
                     }
                 });
+            }
+            Step::Skipped(SkippedReason::Cancelled) if member.is_unsettled() => {
+                draft.settled(rollout_id, id);
+                if arrived {
+                    draft.updated(rollout_id, id, "the gateway reports the version although it was cancelled");
+                }
             }
             Step::Updated if !arrived && changed && soaking => {
                 let message = Some(format!("it fell back to {version}"));

@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use super::cancel;
 use super::draft::Draft;
 use super::state::{Gateway, Rollout};
 use crate::model::{ControllerId, DeclaredBy, GatewaySpec, Identity, RolloutId, RolloutSpec, What};
@@ -45,8 +46,18 @@ fn is_taken_over(before: DeclaredBy, listed: bool, now: DeclaredBy) -> bool {
     listed && (before, now) == (DeclaredBy::Drop, DeclaredBy::Manifest)
 }
 
-/// An edit of the artifact is a new rollout under the same identity; everything else changes the one that is there.
+/// A rollout as it is declared now.
 pub(super) fn rollout(draft: &mut Draft, identity: Identity, spec: RolloutSpec, origin: DeclaredBy) -> RolloutId {
+    let cancelled = spec.cancelled.then(|| identity.clone());
+    let id = revision(draft, identity, spec, origin);
+    if let Some(identity) = cancelled {
+        cancel::call_off(draft, &identity);
+    }
+    id
+}
+
+/// An edit of the artifact is a new rollout under the same identity; everything else changes the one that is there.
+fn revision(draft: &mut Draft, identity: Identity, spec: RolloutSpec, origin: DeclaredBy) -> RolloutId {
     let current = draft.state.rollouts.iter().find(|(_, rollout)| !rollout.replaced && rollout.identity == identity);
     if let Some((id, current)) = current {
         let id = *id;
@@ -81,6 +92,7 @@ pub(super) fn rollout(draft: &mut Draft, identity: Identity, spec: RolloutSpec, 
         replaced: false,
         frozen: None,
         tripped: None,
+        cancelled: false,
         ready_at: None,
         members: Default::default(),
         queue: Rc::default(),

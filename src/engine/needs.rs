@@ -65,7 +65,7 @@ pub(super) fn all_names(state: &State) -> BTreeSet<&str> {
 /// A gateway may still be given its artifact. What is only missing in the manifests may come back.
 fn is_in_force(state: &State, rollout: &Rollout) -> bool {
     let in_hand = || rollout.members.values().any(|member| member.open_action().is_some());
-    !(rollout.replaced || is_taken_over(state, rollout)) || in_hand()
+    !(rollout.replaced || rollout.cancelled || is_taken_over(state, rollout)) || in_hand()
 }
 
 /// Newer rollouts of the same artifact took all its gateways.

@@ -23,6 +23,8 @@ pub struct OfferView<'s> {
     pub action: ActionId,
     /// Is the link shown?
     pub link: bool,
+    /// Is the gateway told to drop it?
+    pub cancel: bool,
     /// May the gateway download?
     pub fetched: bool,
     /// Was the artifact fully served to it under this order, or does it install while it reads?
@@ -42,6 +44,8 @@ pub fn gateway_view<'s>(state: &'s State, id: &ControllerId) -> Option<GatewayVi
         .filter(|(_, member)| member.step == Step::Confirming)
         .find_map(|(_, member)| member.action.as_ref()?.confirm_from);
     let waits_for_version = gateway.unknown_version
+        || gateway.unsettled
+        || gateway.shared
         || memberships.any(|(rollout, member)| match member.step {
             Step::Confirming | Step::Failed(FailedReason::NoFeedback) => true,
             Step::Updated => rollout.is_soaking(member),
@@ -63,6 +67,7 @@ fn offer<'s>(state: &'s State, gateway: &Gateway, id: &ControllerId) -> Option<O
     Some(OfferView {
         action: action.id,
         link: !action.hidden && !matches!(member.step, Step::Waiting(_)),
+        cancel: action.cancelling,
         fetched: action.fetched && !action.hidden,
         // under this order: one who got the file under an earlier one may be asked to try again
         served: matches!(member.step, Step::Installing | Step::Confirming | Step::Updated),

@@ -6,7 +6,7 @@ use super::brake::{self, Load};
 use super::draft::Draft;
 use super::state::{Member, Rollout, State, Step};
 use super::wave::{self, Proof};
-use super::{deadline, failure_limit, members};
+use super::{cancel, deadline, failure_limit, members};
 use crate::model::{ControllerId, RolloutId, SiteTime, SkippedReason, WaitingReason};
 
 /// Far more rounds than any chain of decisions is long; a bug must not become an endless loop.
@@ -49,6 +49,7 @@ fn settle_rollout(draft: &mut Draft, id: RolloutId) {
     members::sync(draft, id);
     deadline::run(draft, id);
     skip(draft, id);
+    cancel::run(draft, id);
     wave::freeze(draft, id);
     failure_limit::trip(draft, id);
     wave::advance(draft, id);
@@ -84,7 +85,7 @@ fn skip(draft: &mut Draft, id: RolloutId) {
         if !matches!(member.step, Step::Waiting(_) | Step::Offered) {
             continue;
         }
-        match (taken(gateway), has_it(gateway)) {
+        match (taken(gateway) && !member.is_cancelling(), has_it(gateway)) {
             (_, true) if member.ever_fetched() => arrived.push(gateway.clone()),
             (_, true) => skipped.push((gateway.clone(), SkippedReason::AlreadyInstalled)),
             (true, _) => skipped.push((gateway.clone(), SkippedReason::Superseded)),
@@ -144,8 +145,12 @@ fn park(draft: &mut Draft, id: RolloutId) {
 
 /// On whose word a member stands still.
 fn stopped(state: &State, rollout: &Rollout, id: &ControllerId) -> Option<WaitingReason> {
-    let held = state.gateways.get(id).is_some_and(|gateway| gateway.spec.hold);
-    if held { Some(WaitingReason::Held) } else { rollout.is_stopped().then_some(WaitingReason::Paused) }
+    let gateway = state.gateways.get(id)?;
+    match () {
+        () if gateway.spec.hold => Some(WaitingReason::Held),
+        () if gateway.duplicate => Some(WaitingReason::DuplicateIdentity),
+        () => rollout.is_stopped().then_some(WaitingReason::Paused),
+    }
 }
 
 /// When a downloading member's link is to be hidden, if it stands still on somebody's word.
@@ -181,7 +186,8 @@ fn offer(draft: &mut Draft, id: RolloutId) {
 /// Forgets a rollout that a newer revision replaced, once no gateway has an order of it in hand.
 fn retire(draft: &mut Draft, id: RolloutId) {
     let idle = |rollout: &Rollout| {
-        rollout.replaced && rollout.members.values().all(|m| m.step.is_terminal() && m.open_action().is_none())
+        let is_idle = |m: &Member| m.step.is_terminal() && m.open_action().is_none() && !m.is_unsettled();
+        rollout.replaced && rollout.members.values().all(is_idle)
     };
     if draft.state.rollouts.get(&id).is_some_and(idle) {
         draft.remove_rollout(id);

@@ -1,6 +1,7 @@
 //! What the site knows. Rebuilt from the records after every start; the few fields that are not on disk say so.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -81,6 +82,12 @@ pub struct Gateway {
     pub attributes_due: bool,
     /// It may run anything: no order until it reports a version.
     pub unknown_version: bool,
+    /// Two machines use its id.
+    pub duplicate: bool,
+    /// Two addresses poll under its id in turns. Not on disk.
+    pub shared: bool,
+    /// What it last reported from which address, while they do. Not on disk.
+    pub sightings: Vec<(IpAddr, Texts)>,
     /// Ids not ours that it posted.
     pub strange_ids: Vec<ActionId>,
     /// What was served to it, newest last.
@@ -89,6 +96,8 @@ pub struct Gateway {
     pub previous: BTreeMap<String, Version>,
     /// The rollout whose order it has open; derived.
     pub busy: Option<RolloutId>,
+    /// It had bytes of a cancelled order, and may install them all the same; derived.
+    pub unsettled: bool,
     /// Bodies on their way to it. Not on disk: a restart cuts them.
     pub bodies: u32,
     /// When the last body ended. Not on disk.
@@ -127,6 +136,8 @@ pub struct Rollout {
     pub frozen: Option<Frozen>,
     /// Too many members failed.
     pub tripped: Option<Tripped>,
+    /// It was called off, for good.
+    pub cancelled: bool,
     /// When it was done.
     pub ready_at: Option<SiteTime>,
     /// Its members; before the freeze those that would be.
@@ -267,9 +278,11 @@ pub struct Action {
     pub overdue: bool,
     /// The link is hidden while the gateway idles half-way on hold or pause.
     pub hidden: bool,
+    /// The gateway is told to drop it, and has not answered.
+    pub cancelling: bool,
     /// Under `Feedback`: a poll from this time on confirms.
     pub confirm_from: Option<SiteTime>,
-    /// When the step it is in ends.
+    /// When the step it is in ends; of a closed order that was cancelled, when the gateway may have another.
     pub deadline: Option<SiteTime>,
 }
 
@@ -329,10 +342,14 @@ impl Gateway {
             former_keys: BTreeSet::new(),
             attributes_due: false,
             unknown_version,
+            duplicate: false,
+            shared: false,
+            sightings: Vec::new(),
             strange_ids: Vec::new(),
             served: Vec::new(),
             previous: BTreeMap::new(),
             busy: None,
+            unsettled: false,
             bodies: 0,
             idle_since: SiteTime::default(),
             late_words: Allowance::default(),
@@ -383,6 +400,17 @@ impl Member {
     /// Its order, while the gateway may still have it.
     pub fn open_action(&self) -> Option<&Action> {
         self.action.as_ref().filter(|action| action.open)
+    }
+
+    /// The gateway was told to drop its order, and has not answered.
+    pub fn is_cancelling(&self) -> bool {
+        self.open_action().is_some_and(|action| action.cancelling)
+    }
+
+    /// It had bytes of its cancelled order, and it is not known yet whether it dropped them.
+    pub fn is_unsettled(&self) -> bool {
+        let closed = self.action.as_ref().filter(|action| !action.open && action.deadline.is_some());
+        self.step == Step::Skipped(SkippedReason::Cancelled) && closed.is_some()
     }
 
     /// The gateway took the order at some time: offline is no excuse any more.

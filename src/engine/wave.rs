@@ -78,7 +78,7 @@ pub(super) fn advance(draft: &mut Draft, id: RolloutId) {
             _ => return,
         }
         let done = draft.state.rollouts.get(&id).is_some_and(|rollout| current(draft.state, rollout).is_none());
-        if done && draft.state.rollouts.get(&id).is_some_and(|rollout| rollout.ready_at.is_none()) {
+        if done && draft.state.rollouts.get(&id).is_some_and(|r| r.ready_at.is_none() && !r.cancelled) {
             draft.edit_rollout(id, |rollout| rollout.ready_at = Some(now));
             draft.note_rollout(What::RolloutReady, id, "all waves are proven");
         }
@@ -106,9 +106,9 @@ fn proof(state: &State, rollout: &Rollout, at: usize, wave: &Wave, opened: SiteT
     let mut last = opened;
     for (id, member) in rollout.members.iter().filter(|(_, m)| m.wave.map(usize::from) == Some(at)) {
         match member.step {
-            Step::Waiting(WaitingReason::Held) => may_come = true,
+            Step::Waiting(WaitingReason::Held | WaitingReason::DuplicateIdentity) => may_come = true,
             Step::Waiting(_) if unlisted(id) => may_come = true,
-            Step::Skipped(SkippedReason::Superseded | SkippedReason::NotSelected) => {}
+            Step::Skipped(SkippedReason::Superseded | SkippedReason::NotSelected | SkippedReason::Cancelled) => {}
             Step::Updated | Step::Skipped(SkippedReason::AlreadyInstalled) => {
                 (counted, good) = (counted + 1, good + 1);
                 last = last.max(member.since);

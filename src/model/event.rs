@@ -1,6 +1,7 @@
 //! What happens at a site, as every room reports it, and what the heart answers.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::time::Duration;
 
 use super::{ActionId, Contradiction, ControllerId, Digest, Dropped, GatewaySpec, Identity, RolloutSpec, Sums};
@@ -32,6 +33,8 @@ pub enum Event {
     Polled(ControllerId),
     /// Which client a gateway runs, from its requests.
     Client(ControllerId, Client),
+    /// Under a gateway's id two addresses poll in turns, or only one any more.
+    Shared(ControllerId, bool),
     /// A gateway reported attributes.
     Attributes(ControllerId, Attributes),
     /// A gateway asks for its order: the brakes are decided again.
@@ -44,6 +47,8 @@ pub enum Event {
     BodyEnded(ControllerId),
     /// A gateway's word on an order.
     Feedback(ControllerId, ActionId, Feedback),
+    /// A gateway's word on the cancellation of an order.
+    CancelFeedback(ControllerId, ActionId, Feedback),
     /// A person's word on the spot, and who it was.
     Order(Order, String),
 }
@@ -126,6 +131,8 @@ pub struct Attributes {
     pub mode: AttributesMode,
     /// Keys and values; `None` removes a key.
     pub data: BTreeMap<String, Option<String>>,
+    /// From which address.
+    pub from: Option<IpAddr>,
 }
 
 /// How reported attributes meet the ones known.

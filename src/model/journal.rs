@@ -64,6 +64,8 @@ kinds! {
         RolloutAccepted,
         /// A newer revision or rollout took over.
         RolloutSuperseded,
+        /// A rollout was cancelled.
+        RolloutCancelled,
         /// The members of a rollout were frozen.
         Frozen,
         /// A wave opened.
@@ -84,6 +86,8 @@ kinds! {
         ArtifactCollected,
         /// A gateway was seen for the first time.
         FirstSeen,
+        /// Two machines use one id, or no longer.
+        DuplicateIdentity,
         /// An order was offered.
         Offered,
         /// An offer was taken back.

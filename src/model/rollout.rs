@@ -42,6 +42,9 @@ pub struct RolloutSpec {
     pub confirm_by: ConfirmBy,
     /// Offer nothing new and open no wave.
     pub paused: bool,
+    /// Call it off.
+    #[serde(default)]
+    pub cancelled: bool,
 }
 
 /// How fast a rollout goes, and when it stops.
@@ -91,12 +94,21 @@ pub struct Deadlines {
     pub install: Duration,
     /// From the gateway's word to the proof of it.
     pub confirm: Duration,
+    /// From the cancellation of an order to the gateway's answer.
+    #[serde(default = "Deadlines::cancel")]
+    pub cancel: Duration,
+}
+
+impl Deadlines {
+    fn cancel() -> Duration {
+        Duration::from_secs(1_800)
+    }
 }
 
 impl Default for Deadlines {
     fn default() -> Self {
         let minutes = |m: u64| Duration::from_secs(60 * m);
-        Self { download: minutes(120), install: minutes(60), confirm: minutes(30) }
+        Self { download: minutes(120), install: minutes(60), confirm: minutes(30), cancel: Self::cancel() }
     }
 }
 

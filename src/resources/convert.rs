@@ -42,6 +42,7 @@ pub fn rollout(object: &OtaRollout, setting: &Setting) -> Checked<(Identity, Rol
             Some(ConfirmBy::Feedback) => model::ConfirmBy::Feedback,
         },
         paused: spec.paused.unwrap_or(false),
+        cancelled: spec.cancelled.unwrap_or(false),
     };
     Ok((Identity(name), checked))
 }
@@ -202,6 +203,7 @@ fn deadlines(typed: Option<&Deadlines>, poll_interval: Duration) -> Checked<mode
         download: one("download", typed.download.as_ref(), default.download)?,
         install: one("install", typed.install.as_ref(), default.install)?,
         confirm: one("confirm", typed.confirm.as_ref(), default.confirm)?,
+        cancel: one("cancel", typed.cancel.as_ref(), default.cancel)?,
     })
 }
 

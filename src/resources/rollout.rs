@@ -47,6 +47,10 @@ pub struct OtaRolloutSpec {
     /// Offer nothing new and open no wave; updates that a gateway took already go on. Default: false.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paused: Option<bool>,
+    /// Call it off for good: offers are taken back, downloads cancelled; what a gateway has whole it installs. Taking
+    /// it away again revives nothing: give the rollout another version. Default: false.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cancelled: Option<bool>,
 }
 
 /// A firmware file.
@@ -128,6 +132,11 @@ pub struct Deadlines {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 2, max = 32), regex(pattern = r"^([0-9]+(ms|s|m|h|d))+$"))]
     pub confirm: Option<String>,
+    /// From the cancellation of an order to the gateway's answer, such as "30m"; then it is closed by force. Default:
+    /// 30m.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 2, max = 32), regex(pattern = r"^([0-9]+(ms|s|m|h|d))+$"))]
+    pub cancel: Option<String>,
 }
 
 /// What makes an update a success.

@@ -50,6 +50,7 @@ impl Views {
         let offer = view.offer.map(|offer| Offer {
             action: offer.action,
             link: offer.link,
+            cancel: offer.cancel,
             fetched: offer.fetched,
             served: offer.served,
             artifact: self.share(offer.artifact, offer.sums),

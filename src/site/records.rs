@@ -64,6 +64,9 @@ pub(super) fn state(snapshot: Snapshot, settings: Settings, action_base: ActionI
         if let (Some(gateway), true) = (state.gateways.get_mut(&id), member.open_action().is_some()) {
             gateway.busy = Some(rollout_id);
         }
+        if let (Some(gateway), true) = (state.gateways.get_mut(&id), member.is_unsettled()) {
+            gateway.unsettled = true;
+        }
         rollout.members.insert(id, member);
     }
     state.rollouts.values_mut().for_each(Rollout::requeue);
@@ -98,6 +101,7 @@ fn gateway_record(gateway: &Gateway) -> GatewayRecord {
         former_keys: gateway.former_keys,
         attributes_due: gateway.attributes_due,
         unknown_version: gateway.unknown_version,
+        duplicate: gateway.duplicate,
         strange_ids: gateway.strange_ids,
         served,
         previous: gateway.previous,
@@ -116,10 +120,14 @@ fn gateway(record: GatewayRecord) -> Gateway {
         former_keys: record.former_keys,
         attributes_due: record.attributes_due,
         unknown_version: record.unknown_version,
+        duplicate: record.duplicate,
+        shared: false,
+        sightings: Vec::new(),
         strange_ids: record.strange_ids,
         served: record.served.iter().map(|s| Served { digest: s.digest, fully: s.fully }).collect(),
         previous: record.previous,
         busy: None,
+        unsettled: false,
         bodies: 0,
         idle_since: SiteTime::default(),
         late_words: Default::default(),
@@ -146,6 +154,7 @@ fn rollout_record(rollout: &Rollout) -> RolloutRecord {
             failures: t.failures,
             limit: t.limit,
         }),
+        cancelled: rollout.cancelled,
         ready_at: rollout.ready_at,
     }
 }
@@ -163,6 +172,7 @@ fn rollout(record: RolloutRecord) -> Rollout {
             .frozen
             .map(|frozen| Frozen { total: frozen.total, waves: frozen.waves.into_iter().map(wave).collect() }),
         tripped: record.tripped.map(|t| Tripped { at: t.at, wave: t.wave, failures: t.failures, limit: t.limit }),
+        cancelled: record.cancelled,
         ready_at: record.ready_at,
         members: Default::default(),
         queue: Rc::default(),
@@ -232,6 +242,7 @@ fn action_record(action: &Action) -> ActionRecord {
         excused,
         overdue,
         hidden,
+        cancelling,
         confirm_from,
         deadline,
     } = action.clone();
@@ -245,6 +256,7 @@ fn action_record(action: &Action) -> ActionRecord {
         excused,
         overdue,
         hidden,
+        cancelling,
         confirm_from,
         deadline,
     }
@@ -261,8 +273,22 @@ fn action(record: ActionRecord) -> Action {
         excused,
         overdue,
         hidden,
+        cancelling,
         confirm_from,
         deadline,
     } = record;
-    Action { id, aliases, open, fetched, ever_fetched, requested, excused, overdue, hidden, confirm_from, deadline }
+    Action {
+        id,
+        aliases,
+        open,
+        fetched,
+        ever_fetched,
+        requested,
+        excused,
+        overdue,
+        hidden,
+        cancelling,
+        confirm_from,
+        deadline,
+    }
 }

@@ -200,7 +200,11 @@ impl Shell {
         let now = self.clock.now().site;
         let gateways = self.core.state().gateways.iter();
         let known = gateways.map(|(id, gateway)| (id.clone(), gateway.presence, gateway.interval, gateway.client));
-        self.presence.borrow_mut().start(now, known);
+        let mut presence = self.presence.borrow_mut();
+        presence.start(now, known);
+        let gateways = self.core.state().gateways.iter();
+        gateways.filter(|(_, gateway)| gateway.duplicate).for_each(|(id, _)| presence.was_shared(id, now));
+        drop(presence);
         opening.extend([(Event::Started, None), (Event::Listed(listing), None)]);
         opening
     }

@@ -35,19 +35,22 @@ impl Record for GatewayRecord {
 }
 impl Record for RolloutRecord {
     const KIND: &'static str = "a rollout";
-    /// 2: sources in the network. 3: declared by a drop.
+    /// 2: sources in the network. 3: declared by a drop; it may be cancelled, for good.
     const VERSION: u64 = 3;
     const OLDEST: u64 = 1;
 }
 impl Record for MemberRecord {
     const KIND: &'static str = "a member";
+    /// 2: its order may be cancelled, and it skipped for that.
+    const VERSION: u64 = 2;
+    const OLDEST: u64 = 1;
 }
 impl Record for ArtifactRecord {
     const KIND: &'static str = "an artifact";
 }
 impl Record for JournalEntry {
     const KIND: &'static str = "a journal row";
-    /// 2: rows about drops, and about artifacts that are fetched and go.
+    /// 2: rows about drops, artifacts that are fetched and go, and cancelled rollouts.
     const VERSION: u64 = 2;
     const OLDEST: u64 = 1;
 }

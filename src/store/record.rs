@@ -125,6 +125,9 @@ pub struct GatewayRecord {
     /// It posted ids that are not ours, or the store was lost, and it has not reported a version since.
     #[serde(default)]
     pub unknown_version: bool,
+    /// Two machines use its id.
+    #[serde(default)]
+    pub duplicate: bool,
     /// Ids not ours that it posted, at most four.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub strange_ids: Vec<ActionId>,
@@ -169,6 +172,9 @@ pub struct RolloutRecord {
     /// Too many members failed; never taken back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tripped: Option<TrippedRecord>,
+    /// It was called off; never taken back.
+    #[serde(default)]
+    pub cancelled: bool,
     /// When it was done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ready_at: Option<SiteTime>,
@@ -289,6 +295,9 @@ pub struct ActionRecord {
     /// The link is hidden while the gateway idles half-way on hold or pause.
     #[serde(default)]
     pub hidden: bool,
+    /// The gateway is told to drop it, and has not answered.
+    #[serde(default)]
+    pub cancelling: bool,
     /// Under `Feedback`: a poll from this time on confirms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confirm_from: Option<SiteTime>,

@@ -5,6 +5,7 @@
 mod architecture;
 mod artifact;
 mod check;
+mod clients;
 #[path = "../support/crash_backend.rs"]
 mod crash_backend;
 mod ddi;
@@ -18,3 +19,5 @@ mod process;
 mod resources;
 mod simulate;
 mod store;
+#[path = "../support/transcript.rs"]
+mod transcript;

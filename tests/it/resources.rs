@@ -113,10 +113,12 @@ fn defaults_are_what_their_descriptions_say() {
         ("download", text(spec.deadlines.download)),
         ("install", text(spec.deadlines.install)),
         ("confirm", text(spec.deadlines.confirm)),
+        ("cancel", text(spec.deadlines.cancel)),
         ("soak", text(WaveSpec::SOAK)),
         ("attempts", spec.attempts.to_string()),
         ("confirmBy", format!("{:?}", spec.confirm_by)),
         ("paused", spec.paused.to_string()),
+        ("cancelled", spec.cancelled.to_string()),
     ] {
         let after = crd.split(&format!(" {field}:\n")).nth(1).unwrap();
         let said = after.split("Default: ").nth(1).unwrap().split(['"', '\n']).next().unwrap().trim_end_matches('.');
@@ -128,7 +130,7 @@ fn defaults_are_what_their_descriptions_say() {
 fn every_field_of_a_rollout_arrives() {
     let spec = accepted(&rollout(
         "r",
-        "  strategy: {waves: [{size: 2, soak: 90s}, {size: \"10%\"}], maxInFlight: 7, maxFailures: \"20%\"}\n  deadlines: {download: 30m, install: 20m, confirm: 3m}\n  attempts: 10\n  confirmBy: Feedback\n  paused: true\n",
+        "  strategy: {waves: [{size: 2, soak: 90s}, {size: \"10%\"}], maxInFlight: 7, maxFailures: \"20%\"}\n  deadlines: {download: 30m, install: 20m, confirm: 3m, cancel: 4m}\n  attempts: 10\n  confirmBy: Feedback\n  paused: true\n  cancelled: true\n",
     ));
     assert_eq!(spec.artifact.sources, [Source::File { dir: "/m".into(), name: "os-2.swu".into() }]);
     assert_eq!((spec.artifact.size, spec.artifact.key.version.as_str()), (4, "2.0"));
@@ -137,8 +139,9 @@ fn every_field_of_a_rollout_arrives() {
     assert_eq!(soaks, [90, 600]);
     assert_eq!(spec.strategy.waves[1].size, "10%".parse::<Amount>().unwrap());
     assert_eq!(spec.strategy.max_in_flight, Amount::Count(7));
-    assert_eq!(spec.deadlines.confirm, Duration::from_secs(180));
-    assert_eq!((spec.attempts, spec.confirm_by, spec.paused), (10, ConfirmBy::Feedback, true));
+    assert_eq!((spec.deadlines.confirm.as_secs(), spec.deadlines.cancel.as_secs()), (180, 240));
+    assert_eq!((spec.attempts, spec.confirm_by), (10, ConfirmBy::Feedback));
+    assert!(spec.paused && spec.cancelled);
 }
 
 #[test]

@@ -35,7 +35,18 @@ impl Gateway {
 
     /// Builds the firmware for this very gateway, with its manifests, into `out`.
     pub fn build_firmware(&self, version: &str, out: &Path) {
-        let build = sample("build.sh").arg(out).arg(version).arg(&self.dir).output().unwrap();
+        self.build_large_firmware(version, 262_144, out);
+    }
+
+    /// The same, of so many bytes.
+    pub fn build_large_firmware(&self, version: &str, bytes: usize, out: &Path) {
+        let build = sample("build.sh")
+            .env("SAMPLE_BYTES", bytes.to_string())
+            .arg(out)
+            .arg(version)
+            .arg(&self.dir)
+            .output()
+            .unwrap();
         assert!(build.status.success(), "build.sh: {}", String::from_utf8_lossy(&build.stderr));
     }
 

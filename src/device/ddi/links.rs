@@ -34,6 +34,11 @@ impl Links {
         format!("{}/deploymentBase/{action}?c={}", self.0, artifact.key.digest.module_id())
     }
 
+    /// No query: SWUpdate appends `/feedback` (b.9.1). A leading zero: old Zephyr drops the first digit (b.0.6).
+    pub(super) fn cancel(&self, action: ActionId) -> String {
+        format!("{}/cancelAction/0{action}", self.0)
+    }
+
     pub(super) fn artifact(&self, artifact: &Artifact) -> String {
         let module = artifact.key.digest.module_id();
         format!("{}/softwaremodules/{module}/artifacts/{}", self.0, segment(&artifact.file_name))

@@ -1,5 +1,7 @@
 //! What a request says about itself.
 
+use std::net::IpAddr;
+
 use hyper::header::{self, HeaderMap, HeaderName};
 use hyper::{Method, http::request::Parts};
 
@@ -16,12 +18,14 @@ pub struct Head<'a> {
     pub headers: &'a HeaderMap,
     /// The address the device reached, for links when it names none itself.
     pub local: &'a str,
+    /// The address it comes from.
+    pub peer: Option<IpAddr>,
 }
 
 impl<'a> Head<'a> {
-    /// The head of a request that arrived at `local` (`host:port`).
-    pub fn new(parts: &'a Parts, local: &'a str) -> Self {
-        Self { method: &parts.method, path: parts.uri.path(), headers: &parts.headers, local }
+    /// The head of a request that arrived at `local` (`host:port`) from `peer`.
+    pub fn new(parts: &'a Parts, local: &'a str, peer: Option<IpAddr>) -> Self {
+        Self { method: &parts.method, path: parts.uri.path(), headers: &parts.headers, local, peer }
     }
 
     /// A header's value, if it is there exactly once and readable.

@@ -2,9 +2,11 @@
 //!
 //! It lives in memory only. What the heart must know leaves as events, and steady polling yields none.
 
+mod addresses;
 mod track;
 
 use std::collections::{BTreeSet, HashMap};
+use std::net::IpAddr;
 use std::time::Duration;
 
 use crate::model::{ActionId, Ask, Client, ControllerId, Event, Presence as State, SiteTime};
@@ -100,6 +102,19 @@ impl Presence {
         events
     }
 
+    /// A request under a gateway's id came from this address. News is when two poll in turns, and when they no longer do.
+    pub fn comes_from(&mut self, id: &ControllerId, from: IpAddr, polls: bool, now: SiteTime) -> Option<Event> {
+        let track = self.track(id);
+        let interval = track.pace().max(State::SHORTEST_INTERVAL);
+        let shared = track.addresses.asks(from, polls, now, interval)?;
+        Some(Event::Shared(id.clone(), shared))
+    }
+
+    /// Two machines used its id before the site started.
+    pub fn was_shared(&mut self, id: &ControllerId, now: SiteTime) {
+        self.track(id).addresses.were_shared(now);
+    }
+
     /// A gateway gave another sign of life: it asked for something else, or bytes reached it.
     pub fn heard(&mut self, id: &ControllerId, now: SiteTime) -> Option<Event> {
         let returned = self.track(id).heard(now);
@@ -189,7 +204,7 @@ impl Presence {
 
     /// It sent its attributes.
     pub fn attributes_sent(&mut self, id: &ControllerId, now: SiteTime) {
-        self.track(id).attributes_sent = Some(now);
+        self.track(id).addresses.attributes_sent(now);
     }
 
     fn track(&mut self, id: &ControllerId) -> &mut Track {

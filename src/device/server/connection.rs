@@ -1,6 +1,7 @@
 //! One connection: reads requests, bounds their bodies, and gives what `ddi` answers.
 
 use std::future::poll_fn;
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::rc::Rc;
 
@@ -41,9 +42,10 @@ async fn run(context: Rc<Context>, slot: Rc<Slot>, stream: TcpStream) {
     _ = stream.set_nodelay(true);
     _ = set_socket_send_buffer_size(&stream, context.caps.send_buffer);
     let Ok(local) = stream.local_addr() else { return };
+    let peer = stream.peer_addr().ok().map(|peer| peer.ip().to_canonical());
     let open = Counted::new(&context);
     let socket = Patient::new(stream, Rc::clone(&slot), &context.caps);
-    let device = Device { context: Rc::clone(&context), slot, local: local.to_string().into() };
+    let device = Device { context: Rc::clone(&context), slot, local: local.to_string().into(), peer };
     let mut connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(context.caps.idle)
@@ -80,6 +82,7 @@ struct Device {
     context: Rc<Context>,
     slot: Rc<Slot>,
     local: Rc<str>,
+    peer: Option<IpAddr>,
 }
 
 impl Service<Request<Incoming>> for Device {
@@ -97,7 +100,7 @@ impl Service<Request<Incoming>> for Device {
 impl Device {
     async fn respond(self, request: Request<Incoming>, busy: Busy) -> Result<hyper::Response<Body>, Gone> {
         let (parts, body) = request.into_parts();
-        let head = Head::new(&parts, &self.local);
+        let head = Head::new(&parts, &self.local, self.peer);
         let answer = match self.read(&head, body).await? {
             Ok(body) => self.decide(&head, &body),
             Err(refusal) => Answer::Now(refusal),

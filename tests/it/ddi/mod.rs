@@ -3,6 +3,7 @@
 mod access;
 mod anything;
 mod artifacts;
+mod cancel;
 mod orders;
 mod words;
 
@@ -112,7 +113,7 @@ fn offer() -> Offer {
         size: 1000,
         sums: Sums { sha1: sha1(), md5: "b2".repeat(16) },
     };
-    Offer { action: action(ID), link: true, fetched: false, served: false, artifact: Rc::new(artifact) }
+    Offer { action: action(ID), link: true, cancel: false, fetched: false, served: false, artifact: Rc::new(artifact) }
 }
 
 fn fetched() -> Offer {
@@ -152,7 +153,7 @@ impl World {
 
     fn send(&mut self, request: &Request) -> (Vec<Event>, Answer) {
         let Request { method, path, headers, body } = request;
-        let head = Head { method, path, headers, local: "127.0.0.1:9" };
+        let head = Head { method, path, headers, local: "127.0.0.1:9", peer: None };
         let reply = ddi::answer(&self.board, &mut self.presence, &self.settings, self.now, &head, body);
         (reply.seen, reply.answer)
     }

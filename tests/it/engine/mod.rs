@@ -3,6 +3,7 @@
 
 mod attempts;
 mod brakes;
+mod cancelling;
 mod confirming;
 mod dropped;
 mod feedback;
@@ -10,5 +11,5 @@ mod listing;
 mod lost;
 mod needs;
 mod offline;
-mod site;
+pub(crate) mod site;
 mod waves;

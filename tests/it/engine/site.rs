@@ -49,6 +49,7 @@ pub fn rollout(name: &str, to: &str) -> RolloutSpec {
         attempts: Bounds::ATTEMPTS,
         confirm_by: ConfirmBy::Auto,
         paused: false,
+        cancelled: false,
     }
 }
 
@@ -255,7 +256,7 @@ impl Site {
 
     pub fn attributes(&mut self, gateway: &str, mode: AttributesMode, data: &[(&str, Option<&str>)]) -> Verdict {
         let data = data.iter().map(|(key, value)| ((*key).into(), value.map(Into::into))).collect();
-        self.happens(Event::Attributes(id(gateway), Attributes { mode, data }))
+        self.happens(Event::Attributes(id(gateway), Attributes { mode, data, from: None }))
     }
 
     /// Reports a version of the operating system.

@@ -238,7 +238,14 @@ fn board(digest: Digest, bytes: &[u8]) -> Board {
     let sums = Sums { sha1: hex(&sha1::Sha1::digest(bytes)), md5: hex(&md5::Md5::digest(bytes)) };
     let key = ArtifactKey { name: "gateway-os".into(), version: "2.1.0".parse().unwrap(), digest };
     let artifact = Artifact { key, file_name: "gw.swu".into(), size: bytes.len() as u64, sums };
-    let offer = Offer { action: action(), link: true, fetched: false, served: false, artifact: Rc::new(artifact) };
+    let offer = Offer {
+        action: action(),
+        link: true,
+        cancel: false,
+        fetched: false,
+        served: false,
+        artifact: Rc::new(artifact),
+    };
     let token = |token: &str| Some(TokenHash::new(sha2::Sha256::digest(token).into()));
     let mut board = Board::default();
     board.put(gateway(), Entry { token: token("s3cret"), ask: Ask::Once, offer: Some(offer), tell_poll_from: None });

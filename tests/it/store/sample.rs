@@ -151,6 +151,7 @@ pub fn gateway(id: &ControllerId, padding: usize) -> GatewayRecord {
         former_keys: ["old".into()].into(),
         attributes_due: false,
         unknown_version: false,
+        duplicate: false,
         strange_ids: vec![],
         served: vec![],
         previous: Default::default(),
@@ -168,6 +169,7 @@ pub fn member(n: u64) -> MemberRecord {
         excused: false,
         overdue: false,
         hidden: false,
+        cancelling: false,
         confirm_from: None,
         deadline: Some(SiteTime(n + 7_200_000)),
     };
@@ -196,6 +198,7 @@ pub fn rollout(n: u64) -> RolloutRecord {
         attempts: 3,
         confirm_by: ConfirmBy::Auto,
         paused: false,
+        cancelled: false,
     };
     RolloutRecord {
         identity: Identity("spring".into()),
@@ -206,6 +209,7 @@ pub fn rollout(n: u64) -> RolloutRecord {
         replaced: false,
         frozen: None,
         tripped: None,
+        cancelled: false,
         ready_at: None,
     }
 }

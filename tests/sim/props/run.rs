@@ -158,6 +158,10 @@ impl Run {
                 let action = self.id(*n, *which)?;
                 Event::Feedback(gateway(*n), action, word(*execution, *finished, *excused))
             }
+            Op::Drops(n, which, execution, finished) => {
+                let action = self.id(*n, *which)?;
+                Event::CancelFeedback(gateway(*n), action, word(*execution, *finished, false))
+            }
             Op::GoesOn(n) => goes_on(state, gateway(*n))?,
             Op::Ends(n, finished) => {
                 let (_, member) = member(state, &gateway(*n))?;

@@ -38,7 +38,7 @@ impl World {
         }
         match answer {
             Answer::Now(reply) => {
-                if let Reply::Base { order: Some(action), .. } = &reply
+                if let Reply::Base { order: Some(action), .. } | Reply::Base { cancelled: Some(action), .. } = &reply
                     && !site.stale
                 {
                     self.oracle.shown(&asker.id, *action);
@@ -100,6 +100,10 @@ impl World {
         let Some(body) = self.bodies.under_way.get(&number) else { return };
         if body.cut.is_some() {
             let have = body.have(self.now);
+            return self.body_over(number, have);
+        }
+        if !body.download.holds_end() {
+            let have = body.download.last + 1;
             return self.body_over(number, have);
         }
         let Some(site) = &mut self.site else { return };
