@@ -10,7 +10,7 @@ use super::state::{Artifact, Member, Rollout, Served, Step};
 use super::{brake, feedback, listing, wave};
 use crate::model::{
     ActionId, ArtifactFact, Attributes, AttributesMode, Bytes, Client, ConfirmBy, ControllerId, Digest, Event,
-    FailedReason, Order, Presence, RolloutId, Texts, Verdict, What,
+    FailedReason, Order, Presence, RolloutId, Settings, Texts, Verdict, What,
 };
 
 /// A gateway may report so many bytes of attributes; the keys that it once reported are kept up to the same size.
@@ -23,6 +23,7 @@ pub fn apply(draft: &mut Draft, event: Event) -> Verdict {
     match event {
         Event::Started => started(draft),
         Event::StoreLost(detail) => store_lost(draft, detail),
+        Event::Configured(settings, detail) => configured(draft, settings, detail),
         Event::Listed(list) => listing::apply(draft, list),
         Event::Artifact(digest, fact) => artifact(draft, digest, fact),
         Event::Seen(gateway) => seen(draft, &gateway),
@@ -67,6 +68,21 @@ fn started(draft: &mut Draft) {
 fn store_lost(draft: &mut Draft, detail: String) {
     draft.edit_site(|site| site.lost = true);
     draft.note(What::StoreLost, detail);
+    draft.touch_all();
+}
+
+/// Other settings are in force from now on.
+fn configured(draft: &mut Draft, settings: Settings, detail: String) {
+    let before = std::mem::replace(&mut draft.state.settings, settings);
+    if draft.state.settings.poll_interval < before.poll_interval {
+        // they come at the interval that they were told until they have heard the new one
+        let told = draft.state.gateways.iter().filter(|(_, gateway)| gateway.interval.is_none());
+        let told: Vec<_> = told.map(|(id, _)| id.clone()).collect();
+        for id in told {
+            draft.edit_gateway(&id, |gateway| gateway.interval = Some(before.poll_interval));
+        }
+    }
+    draft.note(What::SiteFileChanged, detail);
     draft.touch_all();
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::{ActionId, ControllerId, Digest, GatewaySpec, Identity, RolloutSpec, Sums};
+use super::{ActionId, ControllerId, Digest, GatewaySpec, Identity, RolloutSpec, Settings, Sums};
 
 /// A fact from outside.
 #[derive(Debug, Clone, PartialEq)]
@@ -12,6 +12,8 @@ pub enum Event {
     Started,
     /// The store before this one was lost; the text says what was set aside and why.
     StoreLost(String),
+    /// The site file changed; the text says how.
+    Configured(Settings, String),
     /// What all manifests together say now.
     Listed(Listing),
     /// An artifact's way into the cache.

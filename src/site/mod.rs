@@ -12,6 +12,7 @@ mod records;
 pub mod report;
 mod run;
 mod shell;
+mod site_file;
 mod trouble;
 
 pub use self::core::{Core, Stepped};

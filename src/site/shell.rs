@@ -15,6 +15,7 @@ use super::control::{Answer, Asked, Query};
 use super::core::{Core, Stepped};
 use super::outlook::Outlook;
 use super::report;
+use super::site_file::{Said, Standing};
 use super::trouble::Trouble;
 use crate::artifact::Keeper;
 use crate::config::SiteConfig;
@@ -41,18 +42,21 @@ pub(super) struct Shell {
     pub presence: Rc<RefCell<Presence>>,
     pub keeper: Rc<Keeper>,
     pub wanted: watch::Sender<Vec<ArtifactSpec>>,
-    pub manifests: Manifests,
+    pub manifests: watch::Sender<Manifests>,
     pub devices: Rc<Context>,
     pub next_due: Option<SiteTime>,
     pub saved_at: SiteTime,
     /// While there is some, nothing moves.
     pub trouble: Option<Trouble>,
+    pub site_file: Standing,
+    pub said_by_file: watch::Receiver<Said>,
 }
 
 /// What woke the loop.
 enum Woken {
     Event(Envelope),
     Query(Asked),
+    SiteFile,
     Due,
     Stop,
 }
@@ -75,6 +79,7 @@ impl Shell {
                 biased;
                 () = &mut stop => Woken::Stop,
                 query = queries.recv() => query.map_or(Woken::Stop, Woken::Query),
+                Ok(()) = self.said_by_file.changed() => Woken::SiteFile,
                 event = events.recv() => event.map_or(Woken::Stop, Woken::Event),
                 () = sleep => Woken::Due,
             };
@@ -82,6 +87,12 @@ impl Shell {
                 Woken::Stop => return,
                 Woken::Query((query, answer)) => {
                     let _ = answer.send(self.answer(query).await);
+                }
+                Woken::SiteFile => {
+                    let said = self.said_by_file.borrow().clone();
+                    if let Some(said) = said {
+                        self.reload(said).await;
+                    }
                 }
                 Woken::Event(first) => {
                     let mut waiting = vec![first];
@@ -172,7 +183,7 @@ impl Shell {
             Ok(recalled) => recalled,
             Err(error) => return self.fails(&error),
         };
-        let manifests = self.manifests.clone();
+        let manifests = self.manifests.borrow().clone();
         let listing = tokio::task::spawn_blocking(move || manifests.list()).await.unwrap_or_default();
         let opening = self.rebuild(recalled, listing);
         self.keeper.report_again();
@@ -219,7 +230,8 @@ impl Shell {
         let json = match query {
             Query::Status => {
                 let fetching = |digest: &Digest| self.keeper.fetching(digest);
-                serde_json::to_vec(&report::status(&self.config.site, state, now, fetching, self.counters()))
+                let status = report::status(&self.config.site, state, now, fetching, self.counters());
+                serde_json::to_vec(&report::Status { site_file: Some(self.site_file.line(now)), ..status })
             }
             Query::Gateways => serde_json::to_vec(&report::gateways(state)),
             Query::Artifacts => serde_json::to_vec(&report::artifacts(state)),

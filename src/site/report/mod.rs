@@ -9,5 +9,5 @@ mod why;
 pub use artifacts::{KnownArtifact, KnownArtifacts, artifacts};
 pub use gateways::{GatewayLine, GatewayList, MemberLine, gateways};
 pub use journal::{JournalFilter, JournalRowLine, JournalRows, journal};
-pub use status::{ArtifactLine, Counters, GatewayCount, RefusalLine, RolloutLine, Status, WaveLine, status};
+pub use status::{ArtifactLine, Counters, GatewayCount, RefusalLine, RolloutLine, SiteFileLine, Status, WaveLine, status};
 pub use why::{JournalLine, MemberWhy, Why, why};
