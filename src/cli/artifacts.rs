@@ -9,9 +9,11 @@ use indicatif::BinaryBytes;
 use serde::Serialize;
 
 use super::Output;
-use super::at_rest::AtRest;
+use super::at_rest::Visit;
 use super::control::SiteArgs;
+use super::prose::{ago_since, count, paragraph};
 use super::table::table;
+use super::watch::{WatchArgs, show};
 use crate::artifact::{CachedFile, CachedKind, cache_dir, cached_files};
 use crate::site::report::{self, KnownArtifact, KnownArtifacts};
 
@@ -22,14 +24,22 @@ use crate::site::report::{self, KnownArtifact, KnownArtifacts};
 pub struct ArtifactsArgs {
     #[command(flatten)]
     site: SiteArgs,
+    #[command(flatten)]
+    watch: WatchArgs,
     /// How to answer
-    #[arg(short, long, value_enum, default_value_t)]
+    #[arg(short, long, value_name = "FORMAT", value_enum, default_value_t)]
     output: Output,
 }
 
 /// The cache.
 #[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
 struct List {
+    /// A process runs; otherwise its store says what is wanted.
+    running: bool,
+    /// When the store was last written; only of a site that does not run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    saved_at: Option<String>,
     artifacts: Vec<Line>,
     /// Files that are no artifacts.
     others: Vec<Other>,
@@ -59,19 +69,22 @@ struct Other {
 
 pub(super) fn run(args: &ArtifactsArgs, out: &mut impl Write) -> anyhow::Result<ExitCode> {
     let state = args.site.state()?;
-    let known: KnownArtifacts = match args.site.get_if_it_runs("/v1/artifacts")? {
-        Some(known) => known,
-        None => report::artifacts(AtRest::open(&state)?.state()),
+    let mut visit = Visit::new(&args.site);
+    let ask = || {
+        let mut at_rest = None;
+        let known = visit.get("/v1/artifacts", |site| {
+            at_rest = Some(site.saved_at());
+            Ok(report::artifacts(site.state()))
+        })?;
+        let files = cached_files(&state).map_err(|error| {
+            anyhow::anyhow!(
+                "cannot read {}: {error}; run this as root or as the site's user",
+                cache_dir(&state).display()
+            )
+        })?;
+        Ok(List { running: at_rest.is_none(), saved_at: at_rest.flatten(), ..list(known, files) })
     };
-    let files = cached_files(&state).map_err(|error| {
-        anyhow::anyhow!("cannot read {}: {error}; run this as root or as the site's user", cache_dir(&state).display())
-    })?;
-    let list = list(known, files);
-    match args.output {
-        Output::Json => writeln!(out, "{}", serde_json::to_string_pretty(&list)?)?,
-        Output::Text => out.write_all(text(&list).as_bytes())?,
-    }
-    Ok(ExitCode::SUCCESS)
+    show(args.watch, args.output, out, ask, text)
 }
 
 fn list(mut known: KnownArtifacts, files: Vec<CachedFile>) -> List {
@@ -94,7 +107,7 @@ fn list(mut known: KnownArtifacts, files: Vec<CachedFile>) -> List {
     // what is neither here nor wanted is history
     let wanted = known.artifacts.into_iter().filter(|(_, known)| !known.rollouts.is_empty());
     lines.extend(wanted.map(|(digest, known)| (digest.clone(), line(digest, known, None))));
-    List { artifacts: lines.into_values().collect(), others }
+    List { running: true, saved_at: None, artifacts: lines.into_values().collect(), others }
 }
 
 fn line(digest: String, known: KnownArtifact, cached: Option<u64>) -> Line {
@@ -115,8 +128,15 @@ fn line(digest: String, known: KnownArtifact, cached: Option<u64>) -> Line {
 }
 
 fn text(list: &List) -> String {
+    let mut text = String::new();
+    if !list.running {
+        let when = list.saved_at.as_deref().and_then(|at| Some(format!("{}, at {at}", ago_since(at)?)));
+        let when = when.unwrap_or_else(|| "when its store was last written".into());
+        text += &paragraph("", &format!("the site does not run; what is wanted is as of {when}"));
+        text += "\n";
+    }
     if list.artifacts.is_empty() && list.others.is_empty() {
-        return "the cache is empty, and no rollout wants an artifact\n".into();
+        return text + &paragraph("", "the cache is empty, and no rollout wants an artifact");
     }
     let or_dash = |names: &[String]| if names.is_empty() { "-".into() } else { names.join(", ") };
     let size = |size: Option<u64>| size.map_or("-".into(), |size| BinaryBytes(size).to_string());
@@ -129,13 +149,13 @@ fn text(list: &List) -> String {
         let dash = || "-".to_owned();
         vec![short(&other.file), dash(), size(Some(other.size)), other.state.into(), dash()]
     }));
-    let mut text = table(&["SHA256", "ARTIFACT", "SIZE", "STATE", "WANTED BY"], &rows);
+    text += &table(&["SHA256", "ARTIFACT", "SIZE", "STATE", "WANTED BY"], &rows, &["SIZE", "ARTIFACT"]);
     for (it, why) in list.artifacts.iter().filter_map(|it| Some((it, it.why.as_ref()?))) {
-        let _ = writeln!(text, "{}: {why}", short(&it.digest));
+        text += &paragraph("", &format!("{}: {why}", short(&it.digest)));
     }
     let cached: Vec<u64> = list.artifacts.iter().filter(|it| it.cached).filter_map(|it| it.size).collect();
     let total = cached.iter().chain(list.others.iter().map(|other| &other.size)).sum();
-    let _ = writeln!(text, "\n{} in the cache, {}", cached.len(), BinaryBytes(total));
+    let _ = writeln!(text, "\n{} in the cache, {}", count(cached.len(), "artifact"), BinaryBytes(total));
     text
 }
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::Output;
+use super::prose::paragraph;
 use crate::config;
 use crate::intake::{Found, Manifests, found_in, read_file, refuse_duplicates};
 use crate::model::Intent;
@@ -23,8 +24,13 @@ pub struct Args {
     #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = crate::model::parse_duration)]
     poll_interval: Duration,
     /// How to print.
-    #[arg(short, long, value_enum, default_value_t)]
+    #[arg(short, long, value_name = "FORMAT", value_enum, default_value_t)]
     output: Output,
+}
+
+#[derive(Debug, Serialize)]
+struct Report {
+    objects: Vec<Line>,
 }
 
 /// What is said about one object.
@@ -49,9 +55,10 @@ pub fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode> {
     for file in &args.files {
         checked.take(file);
     }
-    let (lines, unreadable) = checked.finish();
-    print(&lines, args.output, out)?;
-    Ok(match (unreadable, lines.iter().all(|line| line.ok)) {
+    let (objects, unreadable) = checked.finish();
+    let report = Report { objects };
+    args.output.print(out, &report, text)?;
+    Ok(match (unreadable, report.objects.iter().all(|line| line.ok)) {
         (true, _) => ExitCode::from(2),
         (false, true) => ExitCode::SUCCESS,
         (false, false) => ExitCode::FAILURE,
@@ -126,16 +133,10 @@ pub(super) fn bytes(path: &Path) -> Result<Vec<u8>, String> {
     }
 }
 
-fn print(lines: &[Line], output: Output, out: &mut impl Write) -> anyhow::Result<()> {
-    if output == Output::Json {
-        writeln!(out, "{}", serde_json::to_string_pretty(&serde_json::json!({ "objects": lines }))?)?;
-        return Ok(());
-    }
-    for line in lines {
-        match &line.why {
-            None => writeln!(out, "{} ok", line.object)?,
-            Some(why) => writeln!(out, "{} refused: {why}", line.object)?,
-        }
-    }
-    Ok(())
+fn text(report: &Report) -> String {
+    let line = |line: &Line| match &line.why {
+        None => format!("{} ok", line.object),
+        Some(why) => format!("{} refused: {why}", line.object),
+    };
+    report.objects.iter().map(|object| paragraph("", &line(object))).collect()
 }

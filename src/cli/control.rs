@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use tokio::net::UnixStream;
 use tokio::time::timeout;
 
-use crate::config;
+use crate::config::{self, SiteConfig};
 use crate::site::Endpoints;
 
 /// Far longer than a site takes to answer; one that is stopped or cannot start would keep a person waiting for ever.
@@ -37,6 +37,13 @@ impl SiteArgs {
             Some(state) => Ok(state.clone()),
             None => Ok(config::load(&self.config)?.state),
         }
+    }
+
+    /// What its site file says, if there is one that is about this state directory.
+    pub fn config(&self) -> Option<SiteConfig> {
+        let config = config::load(&self.config).ok()?;
+        let other = self.state.as_ref().is_some_and(|state| !is_same(state, &config.state));
+        (!other).then_some(config)
     }
 
     /// Asks the site and reads its answer.
@@ -68,6 +75,10 @@ impl SiteArgs {
             answer.unwrap_or_else(|_| bail!("the site at {} does not answer; look at its log", socket.display()))
         })
     }
+}
+
+fn is_same(one: &Path, other: &Path) -> bool {
+    one.canonicalize().is_ok_and(|one| other.canonicalize().is_ok_and(|other| one == other))
 }
 
 /// One request over a site's control socket, and the body of its answer.

@@ -6,11 +6,15 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use unicode_width::UnicodeWidthStr;
 
 use super::Output;
 use super::at_rest::AtRest;
 use super::complain;
 use super::control::SiteArgs;
+use super::prose::paragraph;
+use super::screen::Screen;
+use super::style::Style;
 use crate::model::What;
 use crate::site::report::{JournalFilter, JournalRowLine, JournalRows};
 
@@ -42,8 +46,8 @@ pub struct JournalArgs {
     /// Go on with newer rows as they come
     #[arg(short, long)]
     follow: bool,
-    /// How to answer: text, or a JSON object per line
-    #[arg(short, long, value_enum, default_value_t)]
+    /// How to answer: text, a JSON object per line, or a YAML document per row
+    #[arg(short, long, value_name = "FORMAT", value_enum, default_value_t)]
     output: Output,
 }
 
@@ -88,7 +92,7 @@ fn first(
     let (rows, at_rest) = match args.site.get_if_it_runs(&path(filter))? {
         Some(rows) => (rows, None),
         None => {
-            let site = AtRest::open(&args.site.state()?)?;
+            let site = AtRest::open(&args.site)?.announce();
             (site.journal(filter)?, Some(site))
         }
     };
@@ -152,35 +156,60 @@ impl Printed {
     fn print(&mut self, page: &JournalRows, filter: &mut JournalFilter, out: &mut impl Write) -> anyhow::Result<()> {
         self.full = page.rows.len() >= filter.limit;
         filter.after = Some(page.last);
-        if self.output == Output::Json {
-            for row in &page.rows {
-                writeln!(out, "{}", serde_json::to_string(row)?)?;
-            }
-        } else {
-            for row in &page.rows {
-                for (width, cell) in self.widths.iter_mut().zip(cells(row)) {
-                    *width = cell.chars().count().max(*width);
-                }
-            }
-            if self.nothing && !page.rows.is_empty() {
-                self.line(HEADINGS, "DETAIL", out)?;
-            }
-            for row in &page.rows {
-                // what devices and files say must not steer the terminal
-                let detail = row.detail.replace(char::is_control, " ");
-                self.line(cells(row), &detail, out)?;
-            }
+        if self.output == Output::Text {
+            self.table(&page.rows, out)?;
+        }
+        for row in &page.rows {
+            self.output.print_one(out, row)?;
         }
         self.nothing &= page.rows.is_empty();
         Ok(out.flush()?)
     }
 
-    fn line(&self, cells: [&str; 4], detail: &str, out: &mut impl Write) -> anyhow::Result<()> {
-        let padded: Vec<String> = cells.iter().zip(self.widths).map(|(cell, width)| format!("{cell:width$}")).collect();
-        let line = format!("{}  {detail}", padded.join("  "));
-        Ok(writeln!(out, "{}", line.trim_end())?)
+    fn table(&mut self, rows: &[JournalRowLine], out: &mut impl Write) -> anyhow::Result<()> {
+        for row in rows {
+            for (width, cell) in self.widths.iter_mut().zip(cells(row)) {
+                *width = cell.width().max(*width);
+            }
+        }
+        let screen = Screen::now();
+        if self.nothing && !rows.is_empty() {
+            let styled = |_: usize, text: &str| screen.paint(Style::Bold, text);
+            writeln!(out, "{}", self.line(HEADINGS, &styled) + &screen.paint(Style::Bold, "DETAIL"))?;
+        }
+        for row in rows {
+            let styled = |at: usize, text: &str| {
+                let style = if at == 1 { Style::of_state(text) } else { Style::Plain };
+                screen.paint(style, text)
+            };
+            let line = self.line(cells(row), &styled);
+            // what devices and files say must not steer the terminal
+            let detail = row.detail.replace(char::is_control, " ");
+            let taken: usize = self.widths.iter().map(|width| width + GAP).sum();
+            match screen.width() {
+                // it is evidence: below rather than cut
+                Some(most) if !detail.is_empty() && taken + detail.width() > most => {
+                    write!(out, "{}\n{}", line.trim_end(), paragraph("    ", &detail))?;
+                }
+                _ => writeln!(out, "{}", (line + &detail).trim_end())?,
+            }
+        }
+        Ok(())
+    }
+
+    /// All but the detail.
+    fn line(&self, cells: [&str; 4], styled: &dyn Fn(usize, &str) -> String) -> String {
+        let mut line = String::new();
+        for (at, (cell, width)) in cells.iter().zip(self.widths).enumerate() {
+            line += &styled(at, cell);
+            line.extend(std::iter::repeat_n(' ', width.saturating_sub(cell.width()) + GAP));
+        }
+        line
     }
 }
+
+/// Between two columns.
+const GAP: usize = 2;
 
 fn cells(row: &JournalRowLine) -> [&str; 4] {
     [

@@ -12,13 +12,17 @@ pub mod crds;
 mod journal;
 mod logging;
 mod man;
+mod output;
 mod prose;
 mod resume;
 mod run;
+mod screen;
 pub mod simulate;
 mod status;
+mod style;
 mod table;
 mod verify;
+mod watch;
 mod why;
 
 use std::io::{self, Write};
@@ -27,6 +31,8 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::config::ConfigError;
+
+pub use output::Output;
 
 /// Where a site file lies if nobody says.
 const SITE_FILE: &str = "/etc/lamplighter/site.yaml";
@@ -56,16 +62,6 @@ enum Command {
     Simulate(simulate::SimulateArgs),
     Completions(completions::CompletionsArgs),
     Man(man::ManArgs),
-}
-
-/// How a command answers.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum Output {
-    /// For people.
-    #[default]
-    Text,
-    /// For scripts.
-    Json,
 }
 
 /// Parses the command line and runs what it says.

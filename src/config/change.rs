@@ -23,7 +23,8 @@ const LIVE: &[Field] = &[
     ("uplink.bytesPerSecond", |site| or_none(site.uplink.bytes_per_second.map(|rate| bytes(rate.get())).as_ref())),
     ("uplink.caFiles", |site| files(&site.uplink.ca_files)),
     ("uplink.credentials", |site| {
-        let by_host: Vec<_> = site.uplink.credentials.iter().map(|(host, file)| format!("{host} {}", file.display())).collect();
+        let by_host: Vec<_> =
+            site.uplink.credentials.iter().map(|(host, file)| format!("{host} {}", file.display())).collect();
         or_none(Some(&by_host.join(", ")))
     }),
 ];
@@ -56,9 +57,10 @@ impl SiteConfig {
     /// What `new` means for a site that runs with this one.
     pub fn change_to(&self, new: SiteConfig) -> Change {
         let differs = |(_, value): &&Field| value(self) != value(&new);
-        let changed = LIVE.iter().filter(differs).map(|(field, value)| {
-            format!("{field} is {}, was {}", shown(&value(&new)), shown(&value(self)))
-        });
+        let changed = LIVE
+            .iter()
+            .filter(differs)
+            .map(|(field, value)| format!("{field} is {}, was {}", shown(&value(&new)), shown(&value(self))));
         let changed = changed.collect();
         let waiting = AT_START.iter().filter(differs).map(|(field, _)| *field).collect();
         let devices = Devices { listen: self.devices.listen, ..new.devices };

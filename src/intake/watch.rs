@@ -82,7 +82,9 @@ impl Watch {
     pub fn renew(&mut self, dirs: &[PathBuf]) -> bool {
         let mut all = true;
         let others: Vec<_> = self.watched.keys().filter(|dir| !dirs.contains(dir)).cloned().collect();
-        others.iter().for_each(|dir| self.forget(dir));
+        for dir in &others {
+            self.forget(dir);
+        }
         for dir in dirs {
             let Ok(metadata) = std::fs::metadata(dir) else {
                 self.forget(dir);

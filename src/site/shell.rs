@@ -29,8 +29,6 @@ use crate::store::{Batch, Handle, Recalled};
 const MOST_EVENTS: usize = 64;
 /// Site time is saved this often while something is due, so that a crash loop cannot stop it.
 const SAVE_EVERY: Duration = Duration::from_secs(60);
-/// `why` looks through so many of the newest rows of the journal.
-const ROWS_FOR_WHY: usize = 4_000;
 
 /// Everything that the loop holds.
 pub(super) struct Shell {
@@ -243,7 +241,7 @@ impl Shell {
                 }
             }
             Query::Why(who) => {
-                let rows = self.store.journal(ROWS_FOR_WHY).await.unwrap_or_default();
+                let rows = self.store.journal(report::ROWS_FOR_WHY).await.unwrap_or_default();
                 let rows: Vec<_> = rows.into_iter().map(|row| row.entry).collect();
                 let presence = self.presence.borrow();
                 let polled = |id: &ControllerId| presence.last_poll(id.as_str());

@@ -135,11 +135,7 @@ impl Shell {
 /// What the device server needs to know of the site file.
 pub(super) fn device_settings(config: &SiteConfig) -> ddi::Settings {
     let devices = &config.devices;
-    ddi::Settings {
-        tenants: devices.tenants.clone(),
-        poll_interval: devices.poll_interval,
-        url: devices.url.clone(),
-    }
+    ddi::Settings { tenants: devices.tenants.clone(), poll_interval: devices.poll_interval, url: devices.url.clone() }
 }
 
 /// When silence means something.

@@ -18,12 +18,12 @@ mod site;
 mod usage;
 mod verdict;
 
-use std::io::{self, Write as _};
+use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::LocalSet;
 
@@ -32,6 +32,8 @@ use amounts::{parse_bytes, parse_kill_every, parse_share};
 use files::Directory;
 use run::Simulation;
 use verdict::Report;
+
+use super::{Output, complain};
 
 /// Plays a whole site on this machine: a real Lamplighter in a temporary directory, and simulated gateways that it updates.
 #[derive(Debug, Clone, Args)]
@@ -62,18 +64,9 @@ pub struct SimulateArgs {
     pub site_binary: Option<PathBuf>,
 }
 
-/// How a result is printed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Output {
-    /// For people.
-    Text,
-    /// For scripts.
-    Json,
-}
-
 impl SimulateArgs {
     fn for_script(&self) -> bool {
-        self.output == Output::Json
+        self.output != Output::Text
     }
 }
 
@@ -83,7 +76,7 @@ pub fn run(args: SimulateArgs) -> anyhow::Result<ExitCode> {
     let dir = Directory::create(args.keep)?;
     let output = args.output;
     if args.keep {
-        eprintln!("the site's files and its log are kept in {}", dir.path().display());
+        complain(&format!("the site's files and its log are kept in {}", dir.path().display()));
     }
     let played = LocalSet::new().block_on(&runtime, async {
         tokio::select! {
@@ -92,10 +85,10 @@ pub fn run(args: SimulateArgs) -> anyhow::Result<ExitCode> {
         }
     });
     let Some(report) = played? else {
-        eprintln!("stopped before the end");
+        complain(&"stopped before the end");
         return Ok(ExitCode::from(130));
     };
-    print(&report, output)?;
+    output.print(&mut io::stdout(), &report, Report::text)?;
     Ok(if report.wrong.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -112,15 +105,6 @@ async fn stop_signal() -> anyhow::Result<()> {
         _ = interrupt.recv() => {}
         _ = terminate.recv() => {}
         _ = hangup.recv() => {}
-    }
-    Ok(())
-}
-
-fn print(report: &Report, output: Output) -> anyhow::Result<()> {
-    let mut out = io::stdout();
-    match output {
-        Output::Text => write!(out, "{}", report.text())?,
-        Output::Json => writeln!(out, "{}", serde_json::to_string_pretty(report)?)?,
     }
     Ok(())
 }

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::End;
 use super::hash::{Hashed, bar, hash, plain};
+use crate::cli::prose::paragraph;
 use crate::cli::{Output, check, complain};
 use crate::intake::{Found, Manifests, found_in};
 use crate::model::{ArtifactSpec, Intent};
@@ -92,10 +93,7 @@ pub(super) fn run(
         lines.push(line);
     }
     bar.finish_and_clear();
-    match output {
-        Output::Json => writeln!(out, "{}", serde_json::to_string_pretty(&Report { files: lines })?)?,
-        Output::Text => lines.iter().try_for_each(|line| print(line, out))?,
-    }
+    output.print(out, &Report { files: lines }, |report| report.files.iter().map(text).collect())?;
     Ok(end.into())
 }
 
@@ -199,19 +197,24 @@ fn nobody(found: &[Found], given: bool) -> String {
     }
 }
 
-fn print(line: &Line, out: &mut impl Write) -> std::io::Result<()> {
+fn text(line: &Line) -> String {
+    let mut text = String::new();
     for rollout in &line.rollouts {
         let (name, artifact) = (&rollout.rollout, &rollout.artifact);
-        match &rollout.why {
-            None => writeln!(out, "{} ok: it is {artifact}, as {name} says", line.file)?,
-            Some(why) => writeln!(out, "{} refused: {name} ({artifact}): {why}", line.file)?,
-        }
+        text += &paragraph(
+            "",
+            &match &rollout.why {
+                None => format!("{} ok: it is {artifact}, as {name} says", line.file),
+                Some(why) => format!("{} refused: {name} ({artifact}): {why}", line.file),
+            },
+        );
     }
     if let Some(why) = &line.why {
-        writeln!(out, "{} refused: {why}", line.file)?;
+        text += &paragraph("", &format!("{} refused: {why}", line.file));
     }
     if let Some(Is { digest, size_bytes }) = &line.is {
-        writeln!(out, "  digest: {digest}\n  sizeBytes: {size_bytes}")?;
+        text += &paragraph("  digest: ", digest);
+        text += &paragraph("  sizeBytes: ", &size_bytes.to_string());
     }
-    Ok(())
+    text
 }

@@ -28,7 +28,7 @@ pub struct VerifyArgs {
     #[command(flatten)]
     site: SiteArgs,
     /// How to answer
-    #[arg(short, long, value_enum, default_value_t)]
+    #[arg(short, long, value_name = "FORMAT", value_enum, default_value_t)]
     output: Output,
 }
 

@@ -55,7 +55,9 @@ impl Presence {
     pub fn set_pacing(&mut self, pacing: Pacing) {
         self.pacing = checked(pacing);
         let ids: Vec<_> = self.tracks.keys().cloned().collect();
-        ids.iter().for_each(|id| self.list(id));
+        for id in &ids {
+            self.list(id);
+        }
     }
 
     /// Starts over from what the store says: state, pace if it is not the one told, and client of each gateway.

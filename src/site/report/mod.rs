@@ -9,5 +9,7 @@ mod why;
 pub use artifacts::{KnownArtifact, KnownArtifacts, artifacts};
 pub use gateways::{GatewayLine, GatewayList, MemberLine, gateways};
 pub use journal::{JournalFilter, JournalRowLine, JournalRows, journal};
-pub use status::{ArtifactLine, Counters, GatewayCount, RefusalLine, RolloutLine, SiteFileLine, Status, WaveLine, status};
-pub use why::{JournalLine, MemberWhy, Why, why};
+pub use status::{
+    ArtifactLine, Counters, GatewayCount, RefusalLine, RolloutLine, SiteFileLine, Status, WaveLine, status,
+};
+pub use why::{JournalLine, MemberWhy, ROWS_FOR_WHY, Why, no_such_gateway, why};
