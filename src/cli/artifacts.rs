@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::Output;
 use super::at_rest::Visit;
 use super::control::SiteArgs;
-use super::prose::{ago_since, count, paragraph};
+use super::prose::{count, last_written, paragraph, sentence};
 use super::table::table;
 use super::watch::{WatchArgs, show};
 use crate::artifact::{CachedFile, CachedKind, cache_dir, cached_files};
@@ -130,9 +130,8 @@ fn line(digest: String, known: KnownArtifact, cached: Option<u64>) -> Line {
 fn text(list: &List) -> String {
     let mut text = String::new();
     if !list.running {
-        let when = list.saved_at.as_deref().and_then(|at| Some(format!("{}, at {at}", ago_since(at)?)));
-        let when = when.unwrap_or_else(|| "when its store was last written".into());
-        text += &paragraph("", &format!("the site does not run; what is wanted is as of {when}"));
+        let when = last_written(list.saved_at.as_deref());
+        text += &paragraph("", &format!("the site does not run; its store was last written {when}"));
         text += "\n";
     }
     if list.artifacts.is_empty() && list.others.is_empty() {
@@ -151,7 +150,7 @@ fn text(list: &List) -> String {
     }));
     text += &table(&["SHA256", "ARTIFACT", "SIZE", "STATE", "WANTED BY"], &rows, &["SIZE", "ARTIFACT"]);
     for (it, why) in list.artifacts.iter().filter_map(|it| Some((it, it.why.as_ref()?))) {
-        text += &paragraph("", &format!("{}: {why}", short(&it.digest)));
+        text += &sentence(&format!("{}: {why}", short(&it.digest)));
     }
     let cached: Vec<u64> = list.artifacts.iter().filter(|it| it.cached).filter_map(|it| it.size).collect();
     let total = cached.iter().chain(list.others.iter().map(|other| &other.size)).sum();

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::Output;
-use super::prose::paragraph;
+use super::prose::{count, sentence};
 use crate::config;
 use crate::intake::{Found, Manifests, found_in, read_file, refuse_duplicates};
 use crate::model::Intent;
@@ -133,10 +133,20 @@ pub(super) fn bytes(path: &Path) -> Result<Vec<u8>, String> {
     }
 }
 
+/// Of more objects than this only those that are refused are listed.
+const MANY: usize = 20;
+
 fn text(report: &Report) -> String {
+    let many = report.objects.len() > MANY;
+    let listed = report.objects.iter().filter(|line| !many || !line.ok);
     let line = |line: &Line| match &line.why {
         None => format!("{} ok", line.object),
         Some(why) => format!("{} refused: {why}", line.object),
     };
-    report.objects.iter().map(|object| paragraph("", &line(object))).collect()
+    let mut text: String = listed.map(|object| sentence(&line(object))).collect();
+    if many {
+        let good = report.objects.iter().filter(|line| line.ok).count();
+        text += &sentence(&format!("{good} of {} ok", count(report.objects.len(), "object")));
+    }
+    text
 }

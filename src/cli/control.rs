@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use tokio::net::UnixStream;
 use tokio::time::timeout;
 
-use crate::config::{self, SiteConfig};
+use crate::config::{self, ConfigError, Flags, SiteConfig, SiteFile};
 use crate::site::Endpoints;
 
 /// Far longer than a site takes to answer; one that is stopped or cannot start would keep a person waiting for ever.
@@ -33,10 +33,23 @@ pub struct SiteArgs {
 impl SiteArgs {
     /// The state directory.
     pub fn state(&self) -> anyhow::Result<PathBuf> {
-        match &self.state {
-            Some(state) => Ok(state.clone()),
-            None => Ok(config::load(&self.config)?.state),
+        if let Some(state) = &self.state {
+            return Ok(state.clone());
         }
+        let file = SiteFile { path: self.config.clone(), flags: Flags::default() };
+        let error = match file.load() {
+            Ok(config) => return Ok(config.state),
+            Err(error) => error,
+        };
+        // a site runs on what its file said before, and whoever broke that wants to see how it does
+        let runs = |state: &PathBuf| std::os::unix::net::UnixStream::connect(Endpoints::control(state)).is_ok();
+        file.state().filter(runs).ok_or_else(|| match error {
+            ConfigError::Unreadable { file, why } => {
+                let why = format!("{why}; `--config FILE` or `--state DIR` says which site is meant");
+                ConfigError::Unreadable { file, why }.into()
+            }
+            wrong @ ConfigError::Wrong { .. } => wrong.into(),
+        })
     }
 
     /// What its site file says, if there is one that is about this state directory.

@@ -142,6 +142,8 @@ struct Printed {
     output: Output,
     widths: [usize; 4],
     nothing: bool,
+    /// Some row did not fit in a line, so none is given columns.
+    narrow: bool,
     /// The last page was: there may be more.
     full: bool,
 }
@@ -150,7 +152,7 @@ const HEADINGS: [&str; 4] = ["TIME", "WHAT", "ROLLOUT", "GATEWAY"];
 
 impl Printed {
     fn new(output: Output) -> Self {
-        Self { output, widths: HEADINGS.map(str::len), nothing: true, full: false }
+        Self { output, widths: HEADINGS.map(str::len), nothing: true, narrow: false, full: false }
     }
 
     fn print(&mut self, page: &JournalRows, filter: &mut JournalFilter, out: &mut impl Write) -> anyhow::Result<()> {
@@ -173,26 +175,19 @@ impl Printed {
             }
         }
         let screen = Screen::now();
+        let taken: usize = self.widths.iter().map(|width| width + GAP).sum();
+        let fits = |row: &JournalRowLine| screen.width().is_none_or(|most| taken + row.detail.width() <= most);
+        self.narrow |= !rows.iter().all(fits);
+        if self.narrow {
+            return rows.iter().try_for_each(|row| entry(row, screen, out));
+        }
         if self.nothing && !rows.is_empty() {
             let styled = |_: usize, text: &str| screen.paint(Style::Bold, text);
             writeln!(out, "{}", self.line(HEADINGS, &styled) + &screen.paint(Style::Bold, "DETAIL"))?;
         }
         for row in rows {
-            let styled = |at: usize, text: &str| {
-                let style = if at == 1 { Style::of_state(text) } else { Style::Plain };
-                screen.paint(style, text)
-            };
-            let line = self.line(cells(row), &styled);
-            // what devices and files say must not steer the terminal
-            let detail = row.detail.replace(char::is_control, " ");
-            let taken: usize = self.widths.iter().map(|width| width + GAP).sum();
-            match screen.width() {
-                // it is evidence: below rather than cut
-                Some(most) if !detail.is_empty() && taken + detail.width() > most => {
-                    write!(out, "{}\n{}", line.trim_end(), paragraph("    ", &detail))?;
-                }
-                _ => writeln!(out, "{}", (line + &detail).trim_end())?,
-            }
+            let styled = |at: usize, text: &str| if at == 1 { what(text, screen) } else { text.to_owned() };
+            writeln!(out, "{}", (self.line(cells(row), &styled) + &plain(&row.detail)).trim_end())?;
         }
         Ok(())
     }
@@ -206,6 +201,28 @@ impl Printed {
         }
         line
     }
+}
+
+/// A row where there is no room for columns: it is evidence, so nothing of it is cut.
+fn entry(row: &JournalRowLine, screen: Screen, out: &mut impl Write) -> anyhow::Result<()> {
+    let [time, kind, ..] = cells(row);
+    writeln!(out, "{time}  {}", what(kind, screen))?;
+    let about: Vec<&str> = [&row.rollout, &row.gateway].into_iter().flatten().map(String::as_str).collect();
+    let parts = [about.join(", "), row.detail.clone()];
+    let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    if !parts.is_empty() {
+        out.write_all(paragraph("    ", &parts.join(": ")).as_bytes())?;
+    }
+    Ok(())
+}
+
+fn what(kind: &str, screen: Screen) -> String {
+    screen.paint(Style::of_state(kind), kind)
+}
+
+/// What devices and files say must not steer the terminal.
+fn plain(text: &str) -> String {
+    text.replace(char::is_control, " ")
 }
 
 /// Between two columns.

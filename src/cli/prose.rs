@@ -12,6 +12,14 @@ pub(super) fn paragraph(lead: &str, text: &str) -> String {
     broken(lead, text, Screen::now().width().unwrap_or(WIDTH).min(WIDTH))
 }
 
+/// A line, broken only where a terminal has no room for it: scripts read lines.
+pub(super) fn sentence(text: &str) -> String {
+    match Screen::now().width() {
+        Some(width) => broken("", text, width),
+        None => text.replace(char::is_control, "?") + "\n",
+    }
+}
+
 fn broken(lead: &str, text: &str, width: usize) -> String {
     let indent = " ".repeat(lead.width());
     let (mut done, mut line, mut is_empty) = (String::new(), lead.to_owned(), true);
@@ -46,6 +54,12 @@ pub(super) fn ago(seconds: u64) -> String {
 pub(super) fn ago_since(time: &str) -> Option<String> {
     let seconds = jiff::Timestamp::now().as_second().saturating_sub(time.parse::<jiff::Timestamp>().ok()?.as_second());
     Some(ago(u64::try_from(seconds).unwrap_or(0)))
+}
+
+/// Of when the store of a site that does not run is, after `its store was last written`.
+pub(super) fn last_written(saved_at: Option<&str>) -> String {
+    let when = saved_at.and_then(|at| Some(format!("{}, at {at}", ago_since(at)?)));
+    when.unwrap_or_else(|| "at a time that the disk does not tell".into())
 }
 
 /// `1 gateway`, `3 gateways`.

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::Output;
 use super::at_rest::{AtRest, Visit};
 use super::control::SiteArgs;
-use super::prose::{ago, ago_since, paragraph};
+use super::prose::{ago, last_written, paragraph};
 use super::simulate::format_bytes;
 use super::table::table;
 use super::watch::{WatchArgs, show};
@@ -96,9 +96,8 @@ fn heading(status: &Status) -> String {
     if status.running {
         return paragraph("", &format!("site {}: {}", status.site, fleet(status.gateways, "polling")));
     }
-    let when = status.saved_at.as_deref().and_then(|at| Some(format!("{}, at {at}", ago_since(at)?)));
-    let when = when.unwrap_or_else(|| "when its store was last written".into());
-    let mut text = paragraph("", &format!("site {} does not run; this is how it stood {when}", status.site));
+    let when = last_written(status.saved_at.as_deref());
+    let mut text = paragraph("", &format!("site {} does not run; its store was last written {when}", status.site));
     text += &paragraph("", &format!("{}; `lamplighter run` starts it", fleet(status.gateways, "polling then")));
     text
 }
@@ -117,7 +116,7 @@ fn fleet(gateways: GatewayCount, polling: &str) -> String {
 
 fn site_file(file: &SiteFileLine) -> String {
     let in_force = format_duration(Duration::from_secs(file.in_force_seconds));
-    let mut text = paragraph("", &format!("site file {}: in force for {in_force}", file.file));
+    let mut text = paragraph("", &format!("site file: in force for {in_force}"));
     if let Some(why) = &file.problem {
         let since = ago(file.problem_seconds.unwrap_or(0));
         text += "\n";
@@ -169,7 +168,7 @@ fn rollouts(rollouts: &[RolloutLine]) -> String {
         cells
     };
     let rows: Vec<_> = rollouts.iter().map(row).collect();
-    let mut text = table(&headings, &rows, &["WAVE", "ARTIFACT", "SKIPPED", "PENDING", "OFFLINE", "UPDATING"]);
+    let mut text = table(&headings, &rows, &["WAVE", "PENDING", "ARTIFACT", "SKIPPED", "UPDATING", "OFFLINE"]);
     for (rollout, bytes) in rollouts.iter().filter_map(|rollout| Some((rollout, rollout.artifact.bytes?))) {
         let (came, size) = (format_bytes(bytes), format_bytes(rollout.artifact.size));
         let share = u128::from(bytes) * 100 / u128::from(rollout.artifact.size.max(1));

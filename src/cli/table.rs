@@ -13,6 +13,8 @@ const GAP: usize = 2;
 /// less.
 const LEAST: usize = 10;
 const LEAST_FIRST: usize = 18;
+/// And how something stands goes on behind the word, with why.
+const LEAST_STATE: usize = 24;
 /// Where nothing else helps.
 const SHORTEST: usize = 3;
 /// The columns that say how something stands.
@@ -69,7 +71,12 @@ fn columns<'h>(
     let column = |(at, heading): (usize, &&str)| {
         let cells = rows.iter().filter_map(|row| row.get(at)).map(|cell| cell.width());
         let width = cells.chain([heading.width()]).max().unwrap_or(0);
-        Column { at, width, least: if at == 0 { LEAST_FIRST } else { LEAST } }
+        let least = match at {
+            0 => LEAST_FIRST,
+            _ if STATES.contains(heading) => LEAST_STATE,
+            _ => LEAST,
+        };
+        Column { at, width, least }
     };
     let all = || headings.iter().enumerate().map(column).collect::<Vec<_>>();
     let Some(most) = most else { return (all(), Vec::new()) };
@@ -161,10 +168,7 @@ mod tests {
             assert!(at(columns).lines().all(|line| line.width() <= columns), "{columns}: {}", at(columns));
         }
         assert_eq!(at(60).lines().nth(1), Some("press-hall-7-line-3-0001  sn-0001  no gateway has the labels"));
-        assert_eq!(
-            at(34),
-            "GATEWAY             MESSAGE\npress-hal…e-3-0001  no gateway ha…\nnot shown here: serial\n"
-        );
+        assert_eq!(at(34), "GATEWAY             MESSAGE\npress-hal…e-3-0001  no gateway ha…\nnot shown here: serial\n");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::Output;
 use super::at_rest::{AtRest, Visit};
 use super::control::SiteArgs;
-use super::prose::{ago, ago_since, paragraph};
+use super::prose::{ago, ago_since, last_written, paragraph};
 use super::table::table;
 use super::watch::{WatchArgs, show};
 use crate::model::{Texts, format_duration};
@@ -53,9 +53,8 @@ fn text(why: &Why) -> String {
     let held = if why.hold { "; it is held" } else { "" };
     let mut text = paragraph("", &format!("{}{id} {}{held}", why.name, presence(why)));
     if !why.running {
-        let when = why.saved_at.as_deref().and_then(|at| Some(format!("{}, at {at}", ago_since(at)?)));
-        let when = when.unwrap_or_else(|| "when its store was last written".into());
-        text += &paragraph("", &format!("the site does not run; this is how it stood {when}"));
+        let when = last_written(why.saved_at.as_deref());
+        text += &paragraph("", &format!("the site does not run; its store was last written {when}"));
     }
     let mut list = |what: &str, map: &Texts| {
         let pairs: Vec<_> = map.iter().map(|(key, value)| format!("{key}={value}")).collect();

@@ -3,7 +3,8 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use super::{ConfigError, SiteConfig, checked, parse, read_bounded};
+use super::{ConfigError, SiteConfig, base, checked, parse, read_bounded};
+use crate::resources::documents;
 
 /// A site file, and the flags that go with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,6 +30,13 @@ impl SiteFile {
     /// Reads and checks it. Reads a file: it blocks.
     pub fn load(&self) -> Result<SiteConfig, ConfigError> {
         self.check(&self.bytes()?)
+    }
+
+    /// Where it says that the state is, whatever else in it is wrong. It blocks.
+    pub fn state(&self) -> Option<PathBuf> {
+        let bytes = self.bytes().ok()?;
+        let document = documents(&bytes).next()?.ok()?;
+        Some(base(&self.path).join(document.value.get("state")?.as_str()?))
     }
 
     /// What is in the file. It blocks.

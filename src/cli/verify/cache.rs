@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::End;
 use super::hash::{bar, hash};
 use crate::artifact::{CachedFile, CachedKind, cache_dir, cached_files};
-use crate::cli::prose::{count, paragraph};
+use crate::cli::prose::{count, sentence};
 use crate::cli::{Output, bad_input};
 
 /// What was found.
@@ -74,26 +74,23 @@ fn text(report: &Report) -> String {
     let mut text = String::new();
     for line in &report.artifacts {
         let verdict = line.why.as_deref().unwrap_or("ok");
-        text += &paragraph("", &format!("{} {verdict}", line.digest));
+        text += &sentence(&format!("{} {verdict}", line.digest));
     }
     for file in &report.others {
-        text += &paragraph("", &format!("{file} is no artifact"));
+        text += &sentence(&format!("{file} is no artifact"));
     }
     let bad = report.artifacts.iter().filter(|line| !line.ok).count();
     let bytes = BinaryBytes(report.artifacts.iter().map(|line| line.size).sum());
     let all = report.artifacts.len();
-    text + &paragraph(
-        "",
-        &match (all, bad) {
-            (0, _) => "no artifact in the cache".into(),
-            (_, 0) => format!("{}, {bytes}: every byte is as it was", count(all, "artifact")),
-            _ => {
-                let are = if bad == 1 { "is" } else { "are" };
-                format!(
-                    "{bad} of {} {are} not good: check the disk, then restart the site; it sets a damaged one that it wants aside, and gets it anew",
-                    count(all, "artifact")
-                )
-            }
-        },
-    )
+    text + &sentence(&match (all, bad) {
+        (0, _) => "no artifact in the cache".into(),
+        (_, 0) => format!("{}, {bytes}: every byte is as it was", count(all, "artifact")),
+        _ => {
+            let are = if bad == 1 { "is" } else { "are" };
+            format!(
+                "{bad} of {} {are} not good: check the disk, then restart the site; it sets a damaged one that it wants aside, and gets it anew",
+                count(all, "artifact")
+            )
+        }
+    })
 }

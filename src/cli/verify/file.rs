@@ -9,7 +9,8 @@ use serde::Serialize;
 
 use super::End;
 use super::hash::{Hashed, bar, hash, plain};
-use crate::cli::prose::paragraph;
+use crate::cli::prose::sentence;
+use crate::cli::table::cut;
 use crate::cli::{Output, check, complain};
 use crate::intake::{Found, Manifests, found_in};
 use crate::model::{ArtifactSpec, Intent};
@@ -79,7 +80,7 @@ pub(super) fn run(
     let bar = bar(files.iter().filter_map(|file| plain(file).ok()).sum());
     let mut lines = Vec::new();
     for path in files {
-        bar.set_message(path.display().to_string());
+        bar.set_message(cut(&path.display().to_string(), 30, true));
         let found = if manifests.is_empty() { beside(path) } else { given.clone() };
         let line = match hash(path, &bar) {
             Ok(is) => compared(path, is, &found, !manifests.is_empty()),
@@ -201,20 +202,17 @@ fn text(line: &Line) -> String {
     let mut text = String::new();
     for rollout in &line.rollouts {
         let (name, artifact) = (&rollout.rollout, &rollout.artifact);
-        text += &paragraph(
-            "",
-            &match &rollout.why {
-                None => format!("{} ok: it is {artifact}, as {name} says", line.file),
-                Some(why) => format!("{} refused: {name} ({artifact}): {why}", line.file),
-            },
-        );
+        text += &sentence(&match &rollout.why {
+            None => format!("{} ok: it is {artifact}, as {name} says", line.file),
+            Some(why) => format!("{} refused: {name} ({artifact}): {why}", line.file),
+        });
     }
     if let Some(why) = &line.why {
-        text += &paragraph("", &format!("{} refused: {why}", line.file));
+        text += &sentence(&format!("{} refused: {why}", line.file));
     }
     if let Some(Is { digest, size_bytes }) = &line.is {
-        text += &paragraph("  digest: ", digest);
-        text += &paragraph("  sizeBytes: ", &size_bytes.to_string());
+        // in one piece, to be copied into a manifest
+        text.extend(["  digest: ", digest, "\n  sizeBytes: ", &size_bytes.to_string(), "\n"]);
     }
     text
 }

@@ -21,7 +21,7 @@ pub(super) struct Hashed {
 pub(super) fn bar(bytes: u64) -> ProgressBar {
     let target = if is_dumb() { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
     let bar = ProgressBar::with_draw_target(Some(bytes), target);
-    let shape = "{msg} [{bar:30}] {binary_bytes} of {binary_total_bytes}, {eta} left";
+    let shape = "{msg} {percent:>3} % [{wide_bar}] {eta} left";
     if let Ok(style) = ProgressStyle::with_template(shape) {
         bar.set_style(style.progress_chars("=> "));
     }

@@ -31,15 +31,20 @@ fn a_gateway_that_nobody_declared_is_exit_code_1_with_a_hint() {
 }
 
 #[test]
-fn without_a_running_site_every_question_is_exit_code_1_and_says_where_it_looked() {
+fn without_a_site_every_question_is_exit_code_1_and_says_where_it_looked() {
     let site = Site::new();
-    for args in [&["status"][..], &["why", "press-1"], &["resume"]] {
+    let questions = [&["status"][..], &["status", "--watch"], &["why", "press-1"], &["journal"], &["artifacts"]];
+    for args in questions {
         let said = site.cli(args);
-        let start = format!("lamplighter: cannot reach the site at {}: ", Endpoints::control(&site.state()).display());
+        let start = format!("lamplighter: no site runs on {}, and there is no store in it; ", site.state().display());
         assert_eq!((said.code, said.out.as_str()), (Some(1), ""));
-        assert!(said.err.starts_with(&start), "{said:?}");
-        assert!(said.err.ends_with("is `lamplighter run` running with this site file?\n"), "{said:?}");
+        assert!(said.err.starts_with(&start) && said.err.ends_with("`lamplighter run` starts it\n"), "{said:?}");
     }
+    let said = site.cli(&["resume"]);
+    let start = format!("lamplighter: cannot reach the site at {}: ", Endpoints::control(&site.state()).display());
+    assert_eq!((said.code, said.out.as_str()), (Some(1), ""));
+    assert!(said.err.starts_with(&start), "{said:?}");
+    assert!(said.err.ends_with("is `lamplighter run` running with this site file?\n"), "{said:?}");
 }
 
 #[test]

@@ -9,6 +9,8 @@ mod journal;
 mod kept_state;
 mod killed;
 mod site;
+mod site_file;
+mod terminal;
 mod wire;
 mod words;
 
