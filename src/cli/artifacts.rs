@@ -18,16 +18,15 @@ use crate::artifact::{CachedFile, CachedKind, cache_dir, cached_files};
 use crate::site::report::{self, KnownArtifact, KnownArtifacts};
 
 /// List the artifacts in the cache, and the rollouts that want them
-///
-/// Without a running site they are read from a copy of its store.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Without a running site they are read from a copy of its store.")]
 pub struct ArtifactsArgs {
     #[command(flatten)]
     site: SiteArgs,
     #[command(flatten)]
     watch: WatchArgs,
-    /// How to answer
-    #[arg(short, long, value_name = "FORMAT", value_enum, default_value_t)]
+    /// How to answer: text, json or yaml
+    #[arg(short, long, value_name = "FORMAT", value_enum, default_value_t, hide_possible_values = true)]
     output: Output,
 }
 

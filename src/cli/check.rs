@@ -14,17 +14,19 @@ use crate::intake::{Found, Manifests, found_in, read_file, refuse_duplicates};
 use crate::model::Intent;
 use crate::resources::{Kinds, Setting, documents};
 
-/// Check manifests and site files. Exits with 0 if all are good, 1 if something is refused, 2 if a file cannot be read.
+/// Check manifests and site files, without a site
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Exits with 0 if all are good, 1 if something is refused, 2 if a file cannot be read.\n\n\
+    Examples:\n  lamplighter check /etc/lamplighter/site.yaml /etc/lamplighter/manifests")]
 pub struct Args {
-    /// Manifests, site files, or manifest directories.
+    /// Manifests, site files, or manifest directories
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// The poll interval of the site: deadlines must be at least three of it.
     #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = crate::model::parse_duration)]
     poll_interval: Duration,
-    /// How to print.
-    #[arg(short, long, value_name = "FORMAT", value_enum, default_value_t)]
+    /// How to answer: text, json or yaml
+    #[arg(short, long, value_name = "FORMAT", value_enum, default_value_t, hide_possible_values = true)]
     output: Output,
 }
 

@@ -22,11 +22,11 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Which site a command is about.
 #[derive(Debug, Clone, clap::Args)]
 pub struct SiteArgs {
-    /// The site file of the running site
-    #[arg(long, value_name = "FILE", default_value = super::SITE_FILE, global = true)]
+    /// The site file of the site
+    #[arg(long, value_name = "FILE", default_value = super::SITE_FILE, global = true, help_heading = "Which site")]
     config: PathBuf,
-    /// The state directory of the running site, instead of the one in the site file
-    #[arg(long, value_name = "DIR", global = true)]
+    /// The state directory of the site, instead of the one in its file
+    #[arg(long, value_name = "DIR", global = true, help_heading = "Which site")]
     state: Option<PathBuf>,
 }
 

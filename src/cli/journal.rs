@@ -22,9 +22,9 @@ use crate::site::report::{JournalFilter, JournalRowLine, JournalRows};
 const EVERY: Duration = Duration::from_secs(1);
 
 /// Show what happened at the site, the newest rows last
-///
-/// Without a running site the rows are read from a copy of its store.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Without a running site the rows are read from a copy of its store.\n\nExamples:\n  \
+    lamplighter journal --gateway press-1\n  lamplighter journal --what failed --all\n  lamplighter journal --follow -o json")]
 pub struct JournalArgs {
     #[command(flatten)]
     site: SiteArgs,
@@ -46,8 +46,8 @@ pub struct JournalArgs {
     /// Go on with newer rows as they come
     #[arg(short, long)]
     follow: bool,
-    /// How to answer: text, a JSON object per line, or a YAML document per row
-    #[arg(short, long, value_name = "FORMAT", value_enum, default_value_t)]
+    /// How to answer: text, json (an object per line) or yaml (a document per row)
+    #[arg(short, long, value_name = "FORMAT", value_enum, default_value_t, hide_possible_values = true)]
     output: Output,
 }
 

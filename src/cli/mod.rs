@@ -39,12 +39,14 @@ const SITE_FILE: &str = "/etc/lamplighter/site.yaml";
 
 /// Updates edge gateways wave by wave, offline, and can prove what it did.
 #[derive(Debug, Parser)]
-#[command(name = "lamplighter", version, propagate_version = true, arg_required_else_help = true)]
+#[command(name = "lamplighter", version, propagate_version = true, arg_required_else_help = true, max_term_width = 100)]
+#[command(after_help = "Exit codes: 0 done, 1 refused or failed, 2 bad usage or input.\n\
+    Begin with `lamplighter simulate`, or with `lamplighter check` and `lamplighter run` on a site file of yours.")]
 struct Cli {
     #[command(subcommand)]
     command: Command,
-    /// How the log is written
-    #[arg(long, value_enum, global = true, default_value_t)]
+    /// How the log is written to stderr: text or json
+    #[arg(long, value_name = "FORMAT", value_enum, global = true, default_value_t, hide_possible_values = true)]
     log_format: logging::Format,
 }
 

@@ -12,6 +12,10 @@ use crate::site;
 
 /// Run the operator for one site
 #[derive(Debug, clap::Args)]
+#[command(
+    after_help = "The site file is followed while it runs. SIGTERM or SIGINT stops it in order, a second one at once.\n\n\
+    Examples:\n  lamplighter run --config site.yaml --state /var/lib/lamplighter"
+)]
 pub struct RunArgs {
     /// The site file
     #[arg(long, value_name = "FILE", default_value = super::SITE_FILE)]

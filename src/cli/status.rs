@@ -17,11 +17,10 @@ use crate::model::format_duration;
 use crate::site::report::{self, Counters, GatewayCount, GatewayLine, GatewayList, RolloutLine, SiteFileLine, Status};
 
 /// Show how the site's rollouts stand, and what was refused
-///
-/// Without a running site it says how they stood when the store was last written.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  lamplighter status --gateways\n  lamplighter status --watch\n  lamplighter status -o json | jq .rollouts[0].reason"
+    after_help = "Without a running site it says how they stood when the store was last written.\n\nExamples:\n  \
+    lamplighter status --gateways\n  lamplighter status --watch\n  lamplighter status -o json | jq '.rollouts[].reason'"
 )]
 pub struct StatusArgs {
     #[command(flatten)]
@@ -31,8 +30,8 @@ pub struct StatusArgs {
     gateways: bool,
     #[command(flatten)]
     watch: WatchArgs,
-    /// How to answer
-    #[arg(short, long, value_name = "FORMAT", value_enum, default_value_t)]
+    /// How to answer: text, json or yaml
+    #[arg(short, long, value_name = "FORMAT", value_enum, default_value_t, hide_possible_values = true)]
     output: Output,
 }
 

@@ -14,10 +14,9 @@ use crate::model::{Texts, format_duration};
 use crate::site::report::{self, JournalLine, MemberWhy, ROWS_FOR_WHY, Why};
 
 /// Explain where one gateway stands, and what would change that
-///
-/// Without a running site it says how it stood when the store was last written.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  lamplighter why press-1\n  lamplighter why press-1 --watch")]
+#[command(after_help = "Without a running site it says how it stood when the store was last written.\n\nExamples:\n  \
+    lamplighter why press-1\n  lamplighter why press-1 --watch")]
 pub struct WhyArgs {
     /// Its name or its controller id
     gateway: String,
@@ -25,8 +24,8 @@ pub struct WhyArgs {
     site: SiteArgs,
     #[command(flatten)]
     watch: WatchArgs,
-    /// How to answer
-    #[arg(short, long, value_name = "FORMAT", value_enum, default_value_t)]
+    /// How to answer: text, json or yaml
+    #[arg(short, long, value_name = "FORMAT", value_enum, default_value_t, hide_possible_values = true)]
     output: Output,
 }
 

@@ -35,8 +35,12 @@ use verdict::Report;
 
 use super::{Output, complain};
 
-/// Plays a whole site on this machine: a real Lamplighter in a temporary directory, and simulated gateways that it updates.
+/// Play a whole site on this machine, with simulated gateways that it updates
 #[derive(Debug, Clone, Args)]
+#[command(
+    after_help = "It is a real Lamplighter in a temporary directory. Exits with 0 only if every gateway ended as its behaviour says \
+    it should.\n\nExamples:\n  lamplighter simulate --gateways 40 --artifact-size 1Mi\n  lamplighter simulate --kill-every 2s --faults 10%"
+)]
 pub struct SimulateArgs {
     /// How many gateways
     #[arg(long, value_name = "N", default_value = "500", value_parser = clap::value_parser!(u32).range(1..=10_000))]
@@ -56,8 +60,8 @@ pub struct SimulateArgs {
     /// Keep the directory with the site's files and log, and say where it is
     #[arg(long)]
     pub keep: bool,
-    /// How the result is printed
-    #[arg(short, long, value_name = "FORMAT", value_enum, default_value_t = Output::Text)]
+    /// How to print the result: text, json or yaml
+    #[arg(short, long, value_name = "FORMAT", value_enum, default_value_t, hide_possible_values = true)]
     pub output: Output,
     /// Run this binary as the site
     #[arg(long, value_name = "PATH", hide = true)]

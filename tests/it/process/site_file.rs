@@ -212,3 +212,16 @@ fn keys_of_versions_and_slots_that_change_are_decided_by_at_once() {
     site.configure("versionKeys: {fw: [os]}", "versionKeys: {}");
     site.until_step("press-1", "Skipped AlreadyInstalled");
 }
+
+#[test]
+fn a_reserve_that_left_no_room_is_corrected_in_the_site_file() {
+    let site = Site::new();
+    site.configure("diskReserve: 1Mi", "diskReserve: 4000000Gi");
+    site.declare(&["press-1"], &firmware(67, 20_000));
+    site.start();
+    let failed = site.until_reason("ArtifactFailed");
+    assert!(failed["message"].as_str().unwrap().contains("limits.diskReserve"), "{failed}");
+    site.configure("diskReserve: 4000000Gi", "diskReserve: 1Mi");
+    site.until_reason("WaveOpen");
+    assert_eq!(journalled(&site), ["limits.diskReserve is 1Mi, was 4000000Gi"]);
+}
