@@ -106,4 +106,18 @@ mod tests {
         pace.pay(5_000).await;
         assert!(start.elapsed() >= Duration::from_millis(200), "{:?}", start.elapsed());
     }
+
+    #[tokio::test]
+    async fn another_limit_counts_from_the_next_bytes_on() {
+        let pace = Pace::new(None);
+        pace.pay(usize::MAX).await;
+        pace.set_rate(NonZeroU64::new(10_000));
+        let start = Instant::now();
+        for _ in 0..10 {
+            pace.pay(500).await;
+        }
+        assert!(start.elapsed() >= Duration::from_millis(200), "{:?}", start.elapsed());
+        pace.set_rate(None);
+        pace.pay(usize::MAX).await;
+    }
 }

@@ -12,6 +12,7 @@ pub struct Status {
     /// The site's name.
     pub site: String,
     /// A process runs; otherwise this is what its store says.
+    #[serde(default = "super::yes")]
     pub running: bool,
     /// When the store was last written, RFC 3339; only of a site that does not run.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -15,6 +15,7 @@ pub const ROWS_FOR_WHY: usize = 4_000;
 #[serde(rename_all = "camelCase")]
 pub struct Why {
     /// A process runs; otherwise this is what its store says.
+    #[serde(default = "super::yes")]
     pub running: bool,
     /// When the store was last written, RFC 3339; only of a site that does not run.
     #[serde(default, skip_serializing_if = "Option::is_none")]

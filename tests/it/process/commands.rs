@@ -114,9 +114,11 @@ fn exit_codes_are_0_for_done_1_for_refused_or_failed_and_2_for_bad_input() {
     for args in [&["check", "/nowhere"][..], &["verify", "/nowhere"], &["verify"], &["completions", "csh"], &["man"]] {
         anyhow(args, 2);
     }
-    for args in
-        [&["simulate", "--gateways", "0"][..], &["run", "--config", "/nowhere"], &["verify", "--cache", "--state", "/"]]
-    {
+    for args in [
+        &["simulate", "--gateways", "0"][..],
+        &["run", "--config", "/nowhere"],
+        &["verify", "--cache", "--state", "/nowhere"],
+    ] {
         anyhow(args, 2);
     }
 
