@@ -1,8 +1,11 @@
 //! Running text for a terminal: broken at spaces, so that no line is longer than people like to read.
 
+use std::time::Duration;
+
 use unicode_width::UnicodeWidthStr;
 
 use super::screen::Screen;
+use crate::model::format_duration;
 
 /// Columns at most, however wide the terminal is. Scripts have `-o json`.
 const WIDTH: usize = 110;
@@ -50,6 +53,16 @@ pub(super) fn ago(seconds: u64) -> String {
     format!("{count}{unit} ago")
 }
 
+/// How long something lasts, in its two largest units: the seconds of a week are noise.
+pub(super) fn span(seconds: u64) -> String {
+    let unit = match seconds {
+        0..3_600 => 1,
+        3_600..172_800 => 60,
+        _ => 3_600,
+    };
+    format_duration(Duration::from_secs(seconds - seconds % unit))
+}
+
 /// How long ago a time in RFC 3339 was; one that is still to come was just now.
 pub(super) fn ago_since(time: &str) -> Option<String> {
     let seconds = jiff::Timestamp::now().as_second().saturating_sub(time.parse::<jiff::Timestamp>().ok()?.as_second());
@@ -93,6 +106,9 @@ mod tests {
             (172_800, "2d ago"),
         ] {
             assert_eq!(ago(seconds), text);
+        }
+        for (seconds, text) in [(0, "0s"), (104, "1m44s"), (3_599, "59m59s"), (11_144, "3h5m"), (183_600, "2d3h")] {
+            assert_eq!(span(seconds), text);
         }
         assert_eq!(ago_since("2200-01-01T00:00:00Z").as_deref(), Some("0s ago"));
         assert_eq!(ago_since("yesterday"), None);

@@ -2,18 +2,16 @@
 
 use std::io::Write;
 use std::process::ExitCode;
-use std::time::Duration;
 
 use serde::Serialize;
 
 use super::Output;
 use super::at_rest::{AtRest, Visit};
 use super::control::SiteArgs;
-use super::prose::{ago, last_written, paragraph};
+use super::prose::{ago, last_written, paragraph, span};
 use super::simulate::format_bytes;
 use super::table::table;
 use super::watch::{WatchArgs, show};
-use crate::model::format_duration;
 use crate::site::report::{self, Counters, GatewayCount, GatewayLine, GatewayList, RolloutLine, SiteFileLine, Status};
 
 /// Show how the site's rollouts stand, and what was refused
@@ -114,7 +112,7 @@ fn fleet(gateways: GatewayCount, polling: &str) -> String {
 }
 
 fn site_file(file: &SiteFileLine) -> String {
-    let in_force = format_duration(Duration::from_secs(file.in_force_seconds));
+    let in_force = span(file.in_force_seconds);
     let mut text = paragraph("", &format!("site file: in force for {in_force}"));
     if let Some(why) = &file.problem {
         let since = ago(file.problem_seconds.unwrap_or(0));

@@ -2,15 +2,14 @@
 
 use std::io::Write;
 use std::process::ExitCode;
-use std::time::Duration;
 
 use super::Output;
 use super::at_rest::{AtRest, Visit};
 use super::control::SiteArgs;
-use super::prose::{ago, ago_since, last_written, paragraph};
+use super::prose::{ago, ago_since, last_written, paragraph, span};
 use super::table::table;
 use super::watch::{WatchArgs, show};
-use crate::model::{Texts, format_duration};
+use crate::model::Texts;
 use crate::site::report::{self, JournalLine, MemberWhy, ROWS_FOR_WHY, Why};
 
 /// Explain where one gateway stands, and what would change that
@@ -94,7 +93,7 @@ fn presence(why: &Why) -> String {
 
 fn membership(member: &MemberWhy) -> String {
     let reason = member.reason.as_ref().map(|reason| format!(" ({reason})")).unwrap_or_default();
-    let (step, lasts) = (&member.step, duration(member.step_seconds));
+    let (step, lasts) = (&member.step, span(member.step_seconds));
     let mut text = paragraph("", &format!("{} to {}: {step}{reason} for {lasts}", member.rollout, member.version));
     let mut line = |what: &str, value: Option<&str>| {
         if let Some(value) = value {
@@ -104,7 +103,7 @@ fn membership(member: &MemberWhy) -> String {
     line("means", Some(&member.meaning));
     line("message", member.progress.as_deref().or(member.message.as_deref()));
     line("to do", member.remedy.as_deref());
-    let due = member.due_seconds.map(|seconds| format!("in {}", duration(seconds)));
+    let due = member.due_seconds.map(|seconds| format!("in {}", span(seconds)));
     line(if step == "Waiting" { "retry" } else { "deadline" }, due.as_deref());
     line("wave", member.wave.map(|wave| wave.to_string()).as_deref());
     let (used, allowed) = member.attempts;
@@ -133,8 +132,4 @@ fn journal(gateway: &str, rows: &[JournalLine]) -> String {
 
 fn lead(what: &str) -> String {
     format!("  {what:9} ")
-}
-
-fn duration(seconds: u64) -> String {
-    format_duration(Duration::from_secs(seconds))
 }
