@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::ArtifactError;
 use super::copy::{Pass, pass};
-use super::listing::cache_dir;
-use super::part::sweep;
+use super::listing::{CachedFile, CachedKind, cache_dir, files_in};
+use super::part::{forget_part, sweep};
 use crate::inside::open_inside;
 use crate::model::{ArtifactSpec, Digest, Sums};
 
@@ -70,7 +70,7 @@ impl Cache {
                 length if length < size => Err(ArtifactError::Truncated { file: path, got: length, said: size }),
                 _ => Ok(sums),
             },
-            Ok(_) => Err(self.set_aside(&path)),
+            Ok(_) | Err(ArtifactError::Unreadable { .. }) => Err(self.set_aside(&path)),
             Err(error) => Err(error),
         }
     }
@@ -123,6 +123,25 @@ impl Cache {
         let path = self.path(digest);
         std::fs::rename(file, &path).map_err(ArtifactError::io("cannot rename to", &path))?;
         self.sync_dir()
+    }
+
+    /// What lies in it, oldest first.
+    pub(super) fn files(&self) -> Result<Vec<CachedFile>, ArtifactError> {
+        let mut files = files_in(&self.dir).map_err(ArtifactError::io("cannot read", &self.dir))?;
+        files.sort_by_key(|file| file.modified);
+        Ok(files)
+    }
+
+    /// Removes a file of the cache, and what belongs to it; false if it is gone already.
+    pub(super) fn remove(&self, file: &CachedFile) -> Result<bool, ArtifactError> {
+        match std::fs::remove_file(&file.path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+            removed => removed.map_err(ArtifactError::io("cannot remove", &file.path))?,
+        }
+        if let CachedKind::Part(_) = file.kind {
+            forget_part(&file.path);
+        }
+        self.sync_dir().map(|()| true)
     }
 
     /// Is there room for so many bytes more, and the reserve?

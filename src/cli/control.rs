@@ -59,10 +59,15 @@ impl SiteArgs {
         (!other).then_some(config)
     }
 
+    /// What people call it, if its site file can be read; else where its state is.
+    pub fn name(&self) -> String {
+        let named = config::load(&self.config).ok().map(|config| config.site);
+        named.unwrap_or_else(|| self.state.as_ref().map_or_else(String::new, |state| state.display().to_string()))
+    }
+
     /// Asks the site and reads its answer.
     pub fn get<T: DeserializeOwned>(&self, path: &str) -> anyhow::Result<T> {
-        let body = self.call(Method::GET, path)?;
-        serde_json::from_slice(&body).context("the site answered in another version's words: use its own binary")
+        read(&self.call(Method::GET, path)?)
     }
 
     /// The same; `None` if no site runs there.
@@ -75,9 +80,9 @@ impl SiteArgs {
         }
     }
 
-    /// Gives the site an order; returns once it is on disk.
-    pub fn post(&self, path: &str) -> anyhow::Result<()> {
-        self.call(Method::POST, path).map(|_| ())
+    /// Gives the site an order, and reads its answer; returns once it is on disk.
+    pub fn post<T: DeserializeOwned>(&self, path: &str) -> anyhow::Result<T> {
+        read(&self.call(Method::POST, path)?)
     }
 
     fn call(&self, method: Method, path: &str) -> anyhow::Result<Bytes> {
@@ -92,6 +97,10 @@ impl SiteArgs {
 
 fn is_same(one: &Path, other: &Path) -> bool {
     one.canonicalize().is_ok_and(|one| other.canonicalize().is_ok_and(|other| one == other))
+}
+
+fn read<T: DeserializeOwned>(body: &[u8]) -> anyhow::Result<T> {
+    serde_json::from_slice(body).context("the site answered in another version's words: use its own binary")
 }
 
 /// One request over a site's control socket, and the body of its answer.

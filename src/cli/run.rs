@@ -26,6 +26,9 @@ pub struct RunArgs {
     /// Read manifests from here instead of where the site file says; may be repeated
     #[arg(long, value_name = "DIR")]
     manifests: Vec<PathBuf>,
+    /// Take drops from here instead of where the site file says
+    #[arg(long, value_name = "DIR")]
+    drops: Option<PathBuf>,
     /// Listen here for devices instead of where the site file says
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<std::net::SocketAddr>,
@@ -53,6 +56,7 @@ fn site_file(args: &RunArgs) -> SiteFile {
     let flags = Flags {
         state: args.state.as_ref().map(here),
         manifests: args.manifests.iter().map(here).collect(),
+        drops: args.drops.as_ref().map(here),
         listen: args.listen,
     };
     SiteFile { path: here(&args.config), flags }

@@ -5,13 +5,12 @@ use std::process::ExitCode;
 
 use serde::Serialize;
 
-use super::Output;
 use super::at_rest::{AtRest, Visit};
 use super::control::SiteArgs;
 use super::prose::{ago, last_written, paragraph, span};
-use super::simulate::format_bytes;
 use super::table::table;
 use super::watch::{WatchArgs, show};
+use super::{Output, fetching};
 use crate::site::report::{self, Counters, GatewayCount, GatewayLine, GatewayList, RolloutLine, SiteFileLine, Status};
 
 /// Show how the site's rollouts stand, and what was refused
@@ -55,7 +54,7 @@ pub(super) fn run(args: &StatusArgs, out: &mut impl Write) -> anyhow::Result<Exi
 }
 
 fn at_rest(site: &AtRest) -> Status {
-    let status = report::status(&site.name, site.state(), site.now(), |_| None, Counters::default());
+    let status = report::status(&site.name, site.state(), site.now(), |_| None, Vec::new(), Counters::default());
     Status { running: false, saved_at: site.saved_at(), ..status }
 }
 
@@ -78,6 +77,13 @@ fn text(shown: &Shown) -> String {
     if let Some(list) = &shown.gateway_list {
         text += "\n";
         text += &gateways(list);
+    }
+    if !status.drops.is_empty() {
+        text += "\ndrops that wait or were refused:\n";
+        for drop in &status.drops {
+            text += &paragraph("  ", &format!("{}: {}", drop.file, drop.state));
+            text += &paragraph("    ", &drop.message);
+        }
     }
     if !status.refused.is_empty() {
         text += "\nrefused until corrected:\n";
@@ -166,10 +172,11 @@ fn rollouts(rollouts: &[RolloutLine]) -> String {
     };
     let rows: Vec<_> = rollouts.iter().map(row).collect();
     let mut text = table(&headings, &rows, &["WAVE", "PENDING", "ARTIFACT", "SKIPPED", "UPDATING", "OFFLINE"]);
-    for (rollout, bytes) in rollouts.iter().filter_map(|rollout| Some((rollout, rollout.artifact.bytes?))) {
-        let (came, size) = (format_bytes(bytes), format_bytes(rollout.artifact.size));
-        let share = u128::from(bytes) * 100 / u128::from(rollout.artifact.size.max(1));
-        text += &paragraph("", &format!("{}: fetching the artifact: {came} of {size} ({share} %)", rollout.name));
+    for rollout in rollouts {
+        let progress = rollout.artifact.progress.as_ref();
+        if let Some(words) = progress.and_then(|progress| fetching::words(progress, Some(rollout.artifact.size))) {
+            text += &paragraph("", &format!("{}: fetching the artifact: {words}", rollout.name));
+        }
     }
     for rollout in rollouts.iter().filter(|rollout| !rollout.message.is_empty()) {
         text += &paragraph("", &format!("{}: {}", rollout.name, rollout.message));

@@ -33,6 +33,7 @@ const LIVE: &[Field] = &[
 const AT_START: &[Field] = &[
     ("site", |site| site.site.clone()),
     ("state", |site| site.state.display().to_string()),
+    ("intake.drops", |site| or_none(site.drops.as_ref().map(|dir| dir.display().to_string()).as_ref())),
     ("devices.listen", |site| site.devices.listen.to_string()),
     // anything else is refused, as long as there is no TLS
     ("devices.insecure", |_| true.to_string()),
@@ -68,6 +69,7 @@ impl SiteConfig {
             site: self.site.clone(),
             state: self.state.clone(),
             control_group: self.control_group.clone(),
+            drops: self.drops.clone(),
             devices,
             ..new
         };

@@ -22,6 +22,8 @@ pub struct Flags {
     pub state: Option<PathBuf>,
     /// Instead of `intake.manifests`, unless it is empty.
     pub manifests: Vec<PathBuf>,
+    /// Instead of `intake.drops`.
+    pub drops: Option<PathBuf>,
     /// Instead of `devices.listen`.
     pub listen: Option<SocketAddr>,
 }
@@ -53,6 +55,9 @@ impl SiteFile {
         }
         if !self.flags.manifests.is_empty() {
             typed.intake.manifests = self.flags.manifests.iter().map(|dir| text(dir)).collect();
+        }
+        if let Some(drops) = &self.flags.drops {
+            typed.intake.drops = Some(text(drops));
         }
         if let Some(listen) = self.flags.listen {
             typed.devices.listen = listen.to_string();

@@ -61,7 +61,7 @@ pub struct Offer {
     pub link: bool,
     /// The gateway has fetched it: deploymentBase is answered at once, and the artifact may be downloaded.
     pub fetched: bool,
-    /// The artifact was fully served to this gateway under this order.
+    /// The artifact was fully served to this gateway under this order, or it installs while it reads.
     pub served: bool,
     /// What to install.
     pub artifact: Rc<Artifact>,

@@ -30,6 +30,17 @@ impl Load {
     }
 }
 
+/// The brake that holds a rollout as a whole: no wave of it opens, and no member is offered anything.
+pub(super) fn halt(state: &State, rollout: &Rollout) -> Option<WaitingReason> {
+    let brakes = [
+        (state.site.lost, WaitingReason::StoreLost),
+        (!state.listed || !rollout.listed, WaitingReason::Unlisted),
+        (rollout.is_stopped(), WaitingReason::Paused),
+        (!state.is_verified(&rollout.spec.artifact.key.digest), WaitingReason::ArtifactNotVerified),
+    ];
+    first(brakes)
+}
+
 /// The brake that holds whatever else is under way: it also takes back an offer that was not fetched.
 pub(super) fn standing(
     state: &State,
@@ -38,19 +49,15 @@ pub(super) fn standing(
     (gateway_id, member): (&ControllerId, &Member),
 ) -> Option<WaitingReason> {
     let gateway = state.gateways.get(gateway_id)?;
-    let unlisted = !state.listed || !rollout.listed || !gateway.listed;
     let wave_open = match (member.wave, &rollout.frozen) {
         (Some(at), Some(frozen)) => frozen.waves.get(usize::from(at)).is_some_and(|wave| wave.opened_at.is_some()),
         (None, Some(_)) => member.joiner && rollout.ready_at.is_some(),
         _ => false,
     };
     let brakes = [
-        (state.site.lost, WaitingReason::StoreLost),
-        (unlisted, WaitingReason::Unlisted),
+        (!gateway.listed, WaitingReason::Unlisted),
         (gateway.spec.hold, WaitingReason::Held),
         (gateway.unknown_version, WaitingReason::UnknownVersion),
-        (rollout.is_stopped(), WaitingReason::Paused),
-        (!state.is_verified(&rollout.spec.artifact.key.digest), WaitingReason::ArtifactNotVerified),
         (!wave_open, WaitingReason::WaveNotOpen),
         (
             gateway.busy.is_some_and(|busy| busy != id && !waits_half_way(state, busy, gateway_id)),
@@ -59,6 +66,10 @@ pub(super) fn standing(
         (gateway.presence != Presence::Polling, WaitingReason::Offline),
         (member.retry_at.is_some_and(|at| now < at), member.pause_reason()),
     ];
+    [halt(state, rollout), first(brakes)].into_iter().flatten().min()
+}
+
+fn first<const N: usize>(brakes: [(bool, WaitingReason); N]) -> Option<WaitingReason> {
     brakes.into_iter().find_map(|(holds, reason)| holds.then_some(reason))
 }
 

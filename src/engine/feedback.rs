@@ -1,11 +1,15 @@
 //! A gateway's word on an order.
 
 use super::allowance::LATE_WORDS;
+
 use super::attempt::Then;
+use super::download::begin_install;
 use super::draft::Draft;
-use super::state::Member;
+use super::state::{Gateway, Member};
 use super::wave;
-use crate::model::{ActionId, ControllerId, Execution, FailedReason, Feedback, Finished, RolloutId, Verdict, What};
+use crate::model::{
+    ActionId, Client, ControllerId, Digest, Execution, FailedReason, Feedback, Finished, RolloutId, Verdict, What,
+};
 
 /// Strange ids are remembered up to so many per gateway.
 const MOST_STRANGE: usize = 4;
@@ -44,7 +48,8 @@ pub(super) fn apply(draft: &mut Draft, id: &ControllerId, action: ActionId, word
         _ => return late(draft, Some(rollout), id, action, &word),
     }
     match meaning(&word) {
-        Meaning::UnderWay => draft.edit_member(rollout, id, |member| member.message = word.message),
+        Meaning::UnderWay if streams(draft, rollout, id) => begin_install(draft, rollout, id),
+        Meaning::UnderWay => {}
         Meaning::Success => success(draft, rollout, id),
         Meaning::Failure(reason) => failure(draft, rollout, id, reason, word),
     }
@@ -67,7 +72,8 @@ fn success(draft: &mut Draft, rollout_id: RolloutId, id: &ControllerId) {
     let Some(member) = rollout.members.get(id) else { return };
     let key = &rollout.spec.artifact.key;
     let has_version = wave::has_target(rollout, state.settings.version_of(gateway, &key.name).as_ref());
-    let downloaded = gateway.fully_served(&key.digest) && member.action.as_ref().is_some_and(|order| order.requested);
+    let requested = member.action.as_ref().is_some_and(|order| order.requested);
+    let downloaded = requested && (gateway.fully_served(&key.digest) || streamed(gateway, &key.digest));
     let step = member.step;
     // asked for even if it was reported already: the gateway knows best what it runs now
     draft.edit_gateway(id, |gateway| gateway.attributes_due = true);
@@ -82,6 +88,21 @@ fn success(draft: &mut Draft, rollout_id: RolloutId, id: &ControllerId) {
         let reason = FailedReason::SuccessWithoutDownload;
         draft.fail_attempt(rollout_id, id, reason, None, Then::RetryNow);
     }
+}
+
+/// Is this word progress of an install that reads the artifact as it goes?
+fn streams(draft: &Draft, rollout_id: RolloutId, id: &ControllerId) -> bool {
+    let Some((rollout, gateway)) = draft.state.rollouts.get(&rollout_id).zip(draft.state.gateways.get(id)) else {
+        return false;
+    };
+    let order = rollout.members.get(id).and_then(Member::open_action);
+    order.is_some_and(|order| order.fetched && order.requested) && streamed(gateway, &rollout.spec.artifact.key.digest)
+}
+
+/// rhu can let RAUC read just the parts of the artifact that it installs (b.8.11), so for it any byte is a download. If it
+/// downloads first it says nothing before it has all of it and has checked it (b.8.8).
+fn streamed(gateway: &Gateway, digest: &Digest) -> bool {
+    gateway.client == Client::Rauc && gateway.served.iter().any(|served| served.digest == *digest)
 }
 
 fn failure(draft: &mut Draft, rollout: RolloutId, id: &ControllerId, reason: FailedReason, word: Feedback) {

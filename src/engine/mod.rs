@@ -3,7 +3,8 @@
 //! Owns every rule about who may be offered what, and when. Pure: it must never do I/O, read a clock, draw a random number,
 //! or know that Kubernetes, HTTP or a disk exist; time and randomness come in as arguments.
 //!
-//! [`apply`] takes one fact into a [`Draft`]; [`settle`] then decides, to a fixpoint, for the rollouts touched or due.
+//! [`apply`] takes one fact into a [`Draft`] (a gateway that asks for its order is decided on at once, with everything
+//! before it); [`settle`] then decides, to a fixpoint, for the rollouts touched or due.
 //! Nothing outside may see either before the draft's changes are committed.
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
@@ -11,14 +12,22 @@ mod action;
 mod allowance;
 mod apply;
 mod attempt;
+mod attributes;
 mod brake;
+mod contact;
 mod deadline;
+mod declare;
+mod download;
 mod draft;
+mod dropped;
+mod failure_limit;
 mod feedback;
 mod listing;
-mod order;
+mod members;
+mod needs;
 mod outlook;
 mod phase;
+mod sequence;
 mod settle;
 mod state;
 mod version;
@@ -27,9 +36,11 @@ mod wave;
 pub use allowance::Allowance;
 pub use apply::apply;
 pub use draft::{Changes, Draft};
-pub use order::order_key;
-pub use outlook::{GatewayView, OfferView, gateway_view, next_due, wanted_artifacts};
+pub use dropped::MOST_DROPS;
+pub use needs::{Needs, may_go, names_of, needs, wanted_artifacts};
+pub use outlook::{GatewayView, OfferView, gateway_view, next_due};
 pub use phase::{Phase, Steps, Summary, phase, steps, summary};
+pub use sequence::order_key;
 pub use settle::{settle, settle_all};
 pub use state::{Action, Artifact, Frozen, Gateway, Member, Rollout, Served, Site, State, Step, Tripped, Wave};
 

@@ -1,9 +1,7 @@
 //! What should be true outside: computed from the state, and the same again after a crash.
 
-use std::collections::BTreeMap;
-
-use super::state::{Action, Gateway, Rollout, State, Step};
-use crate::model::{ActionId, ArtifactSpec, Ask, ControllerId, FailedReason, RolloutId, SiteTime, Sums, TokenHash};
+use super::state::{Action, Gateway, State, Step};
+use crate::model::{ActionId, ArtifactSpec, Ask, ControllerId, FailedReason, SiteTime, Sums, TokenHash};
 
 /// What one gateway may see.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,7 +25,7 @@ pub struct OfferView<'s> {
     pub link: bool,
     /// May the gateway download?
     pub fetched: bool,
-    /// Was the artifact fully served to it under this order?
+    /// Was the artifact fully served to it under this order, or does it install while it reads?
     pub served: bool,
     /// What to install.
     pub artifact: &'s ArtifactSpec,
@@ -71,13 +69,6 @@ fn offer<'s>(state: &'s State, gateway: &Gateway, id: &ControllerId) -> Option<O
         artifact,
         sums: state.artifacts.get(&artifact.key.digest)?.sums.as_ref()?,
     })
-}
-
-/// The artifacts that some rollout may still need, by rollout.
-pub fn wanted_artifacts(state: &State) -> BTreeMap<RolloutId, ArtifactSpec> {
-    let needs = |rollout: &Rollout| !rollout.replaced || rollout.members.values().any(|m| m.open_action().is_some());
-    let wanted = state.rollouts.iter().filter(|(_, rollout)| needs(rollout));
-    wanted.map(|(id, rollout)| (*id, rollout.spec.artifact.clone())).collect()
 }
 
 /// When the next deadline is.

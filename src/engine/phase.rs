@@ -4,17 +4,17 @@ use serde::{Deserialize, Serialize};
 
 use super::state::{Member, Rollout, State, Step};
 use super::wave::{self, Proof};
-use crate::model::{SiteTime, SkippedReason, WaitingReason};
+use crate::model::{ReconcilingReason, SiteTime, SkippedReason, StalledReason, WaitingReason};
 
 /// How a rollout stands; the texts complete "Reconciling: …".
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Phase {
     /// All done.
     Ready,
-    /// Under way; the reason is a single word, the text is for a person.
-    Reconciling(&'static str, String),
+    /// Under way; the text is for a person.
+    Reconciling(ReconcilingReason, String),
     /// Needs a person.
-    Stalled(&'static str, String),
+    Stalled(StalledReason, String),
 }
 
 /// How many members are at which step.
@@ -84,32 +84,33 @@ pub fn summary(rollout: &Rollout) -> Summary {
 /// How a rollout stands.
 pub fn phase(state: &State, rollout: &Rollout, now: SiteTime) -> Phase {
     if state.site.lost {
-        return Phase::Stalled("StoreLost", WaitingReason::StoreLost.remedy().into());
+        return Phase::Stalled(StalledReason::StoreLost, WaitingReason::StoreLost.remedy().into());
     }
     // once ready it stays so, whatever becomes of latecomers
     if rollout.ready_at.is_some() {
         return Phase::Ready;
     }
     if let Some(tripped) = &rollout.tripped {
-        let place = tripped.wave.map_or("altogether".into(), |at| format!("in wave {}", at + 1));
-        let text = format!("{} failed {place}, the limit is {}", tripped.failures, tripped.limit);
-        return Phase::Stalled("FailureLimit", text);
+        return Phase::Stalled(StalledReason::FailureLimit, tripped.to_string());
     }
     let artifact = state.artifacts.get(&rollout.spec.artifact.key.digest);
     if let Some(why) = artifact.and_then(|artifact| artifact.failed.as_ref()) {
-        return Phase::Stalled("ArtifactFailed", why.clone());
+        return Phase::Stalled(StalledReason::ArtifactFailed, why.clone());
     }
     if !state.listed || !rollout.listed {
-        return Phase::Reconciling("Unlisted", WaitingReason::Unlisted.meaning().into());
+        return Phase::Reconciling(ReconcilingReason::Unlisted, WaitingReason::Unlisted.meaning().into());
     }
     if rollout.spec.paused {
-        return Phase::Reconciling("Paused", "`spec.paused` is true".into());
+        return Phase::Reconciling(ReconcilingReason::Paused, "`spec.paused` is true".into());
     }
     if rollout.members.is_empty() {
-        return Phase::Stalled("NoMembers", "no gateway has the labels that the selector asks for".into());
+        return Phase::Stalled(StalledReason::NoMembers, "no gateway has the labels that the selector asks for".into());
     }
     if !state.is_verified(&rollout.spec.artifact.key.digest) {
-        return Phase::Reconciling("ArtifactNotVerified", WaitingReason::ArtifactNotVerified.meaning().into());
+        return Phase::Reconciling(
+            ReconcilingReason::ArtifactNotVerified,
+            WaitingReason::ArtifactNotVerified.meaning().into(),
+        );
     }
     wave_phase(state, rollout, now)
 }
@@ -119,18 +120,23 @@ fn wave_phase(state: &State, rollout: &Rollout, now: SiteTime) -> Phase {
     match wave::current(state, rollout) {
         Some((at, Some(Proof::SoakUntil(until)))) => {
             let left = crate::model::format_duration(std::time::Duration::from_secs(until.since(now).as_secs()));
-            Phase::Reconciling("Soaking", format!("wave {} of {of} is watched for another {left}", at + 1))
+            Phase::Reconciling(
+                ReconcilingReason::Soaking,
+                format!("wave {} of {of} is watched for another {left}", at + 1),
+            )
         }
         Some((_, Some(Proof::Unproven))) if is_taken_over(rollout) => {
             let text = "a newer rollout of the artifact took its gateways over; remove this one's manifest";
-            Phase::Stalled("Superseded", text.into())
+            Phase::Stalled(StalledReason::Superseded, text.into())
         }
         Some((at, Some(Proof::Unproven))) => {
             let text = format!("too few of wave {} of {of} are updated for the next to open", at + 1);
-            Phase::Stalled("WaveUnproven", text)
+            Phase::Stalled(StalledReason::WaveUnproven, text)
         }
-        Some((at, _)) => Phase::Reconciling("WaveOpen", format!("wave {} of {of} is being updated", at + 1)),
-        None => Phase::Reconciling("WaveOpen", "the first wave opens".into()),
+        Some((at, _)) => {
+            Phase::Reconciling(ReconcilingReason::WaveOpen, format!("wave {} of {of} is being updated", at + 1))
+        }
+        None => Phase::Reconciling(ReconcilingReason::WaveOpen, "the first wave opens".into()),
     }
 }
 

@@ -3,10 +3,10 @@
 use std::cmp::Reverse;
 
 use super::brake::{self, Load};
-use super::deadline;
 use super::draft::Draft;
 use super::state::{Member, Rollout, State, Step};
 use super::wave::{self, Proof};
+use super::{deadline, failure_limit, members};
 use crate::model::{ControllerId, RolloutId, SiteTime, SkippedReason, WaitingReason};
 
 /// Far more rounds than any chain of decisions is long; a bug must not become an endless loop.
@@ -39,18 +39,18 @@ pub fn settle(draft: &mut Draft) {
     debug_assert!(false, "settle found no fixpoint");
 }
 
-/// Decides for all rollouts, as after a start.
+/// Decides for all rollouts: what [`settle`] must not differ from.
 pub fn settle_all(draft: &mut Draft) {
     draft.touch_all();
     settle(draft);
 }
 
 fn settle_rollout(draft: &mut Draft, id: RolloutId) {
-    wave::sync_members(draft, id);
+    members::sync(draft, id);
     deadline::run(draft, id);
     skip(draft, id);
     wave::freeze(draft, id);
-    wave::trip(draft, id);
+    failure_limit::trip(draft, id);
     wave::advance(draft, id);
     withdraw(draft, id);
     park(draft, id);
@@ -123,14 +123,12 @@ fn park(draft: &mut Draft, id: RolloutId) {
     let (mut parked, mut released) = (Vec::new(), Vec::new());
     for (gateway, member) in &rollout.members {
         let hidden = member.open_action().is_some_and(|action| action.hidden);
-        let reason = stopped(draft.state, rollout, gateway);
-        match (member.step, reason) {
-            (Step::Downloading, Some(reason))
-                if hide_at(draft.state, rollout, gateway, member).is_some_and(|at| at <= now) =>
-            {
-                parked.push((gateway.clone(), reason));
+        let stopped = || stopped(draft.state, rollout, gateway);
+        match member.step {
+            Step::Downloading if hide_at(draft.state, rollout, gateway, member).is_some_and(|at| at <= now) => {
+                parked.extend(stopped().map(|reason| (gateway.clone(), reason)));
             }
-            (Step::Waiting(_), None) if hidden => released.push(gateway.clone()),
+            Step::Waiting(_) if hidden && stopped().is_none() => released.push(gateway.clone()),
             _ => {}
         }
     }
@@ -161,18 +159,18 @@ fn hide_at(state: &State, rollout: &Rollout, id: &ControllerId, member: &Member)
 fn offer(draft: &mut Draft, id: RolloutId) {
     let Some(rollout) = draft.state.rollouts.get(&id) else { return };
     let mut load = Load::of(draft.state, id);
-    for gateway in rollout.queue.clone() {
+    for gateway in &*rollout.queue.clone() {
         let state = &*draft.state;
         let Some(rollout) = state.rollouts.get(&id) else { return };
-        let Some(member) = rollout.members.get(&gateway) else { continue };
+        let Some(member) = rollout.members.get(gateway) else { continue };
         let Step::Waiting(before) = member.step else { continue };
-        let reason = brake::standing(state, draft.now.site, (id, rollout), (&gateway, member))
+        let reason = brake::standing(state, draft.now.site, (id, rollout), (gateway, member))
             .or_else(|| brake::room(state, rollout, load));
         match reason {
             Some(reason) if reason == before => {}
-            Some(reason) => draft.edit_member(id, &gateway, |member| member.step = Step::Waiting(reason)),
+            Some(reason) => draft.edit_member(id, gateway, |member| member.step = Step::Waiting(reason)),
             None => {
-                draft.offer(id, &gateway);
+                draft.offer(id, gateway);
                 load.in_flight += 1;
                 load.downloads += 1;
             }

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use super::allowance::Allowance;
 use crate::model::{
-    ActionId, Client, ControllerId, Digest, FailedReason, GatewaySpec, Identity, Presence, Refusal, RolloutId,
-    RolloutSpec, Settings, SiteTime, SkippedReason, Sums, Texts, Version, WaitingReason,
+    ActionId, Client, ControllerId, DeclaredBy, Digest, FailedReason, GatewaySpec, Identity, Presence, Refusal,
+    RolloutId, RolloutSpec, Settings, SiteTime, SkippedReason, Sums, Texts, Version, WaitingReason,
 };
 
 /// Everything.
@@ -23,6 +23,9 @@ pub struct State {
     pub rollouts: BTreeMap<RolloutId, Rollout>,
     /// Artifacts that were looked for.
     pub artifacts: BTreeMap<Digest, Artifact>,
+    /// Drops that were accepted, by the digest of the manifest: the same content changes nothing any more. Newer ones have
+    /// greater numbers.
+    pub drops: BTreeMap<Digest, u64>,
     /// The first complete list of this process came. Not on disk: every start reads the manifests again.
     pub listed: bool,
     /// What the last list refused. Not on disk.
@@ -49,7 +52,9 @@ pub struct Site {
 pub struct Gateway {
     /// What was declared.
     pub spec: GatewaySpec,
-    /// The last complete list showed it.
+    /// How it was declared last.
+    pub origin: DeclaredBy,
+    /// The last complete list showed it, or a drop declared it.
     pub listed: bool,
     /// Is it there?
     pub presence: Presence,
@@ -69,6 +74,8 @@ pub struct Gateway {
     pub strange_ids: Vec<ActionId>,
     /// What was served to it, newest last.
     pub served: Vec<Served>,
+    /// The version of each artifact that it reported before the one that it reports now.
+    pub previous: BTreeMap<String, Version>,
     /// The rollout whose order it has open; derived.
     pub busy: Option<RolloutId>,
     /// Bodies on their way to it. Not on disk: a restart cuts them.
@@ -99,7 +106,9 @@ pub struct Rollout {
     pub arrival: u64,
     /// What was declared.
     pub spec: Rc<RolloutSpec>,
-    /// The last complete list showed it.
+    /// How it was declared last.
+    pub origin: DeclaredBy,
+    /// The last complete list showed it, or a drop declared it.
     pub listed: bool,
     /// An edit of the artifact made a newer rollout of this identity.
     pub replaced: bool,
@@ -112,7 +121,7 @@ pub struct Rollout {
     /// Its members; before the freeze those that would be.
     pub members: BTreeMap<ControllerId, Member>,
     /// The members in the order in which they are offered; derived.
-    pub queue: Vec<ControllerId>,
+    pub queue: Rc<[ControllerId]>,
     /// When something is due in it; derived.
     pub next_due: Option<SiteTime>,
 }
@@ -267,6 +276,8 @@ pub struct Artifact {
     pub sums: Option<Sums>,
     /// Why it is not there. Not on disk.
     pub failed: Option<String>,
+    /// What rollouts called it that are gone, oldest first: name and version.
+    pub names: Vec<(String, Version)>,
 }
 
 impl State {
@@ -295,9 +306,10 @@ impl State {
 
 impl Gateway {
     /// A gateway that was just declared.
-    pub fn new(spec: GatewaySpec, unknown_version: bool) -> Self {
+    pub fn new(spec: GatewaySpec, origin: DeclaredBy, unknown_version: bool) -> Self {
         Self {
             spec,
+            origin,
             listed: true,
             presence: Presence::Never,
             interval: None,
@@ -308,6 +320,7 @@ impl Gateway {
             unknown_version,
             strange_ids: Vec::new(),
             served: Vec::new(),
+            previous: BTreeMap::new(),
             busy: None,
             bodies: 0,
             idle_since: SiteTime::default(),

@@ -1,10 +1,8 @@
-//! Waves: who belongs to which, when one is proven, and when failures stop the rollout.
+//! Waves: who belongs to which, and when one is proven and the next opens.
 
-use std::collections::{BTreeMap, BTreeSet};
-
+use super::brake;
 use super::draft::Draft;
-use super::order::order_key;
-use super::state::{Frozen, Gateway, Member, Rollout, State, Step, Tripped, Wave};
+use super::state::{Frozen, Rollout, State, Step, Wave};
 use crate::model::{ControllerId, Percent, RolloutId, SiteTime, SkippedReason, Version, WaitingReason, WaveSpec, What};
 
 /// How a wave stands.
@@ -21,72 +19,10 @@ pub enum Proof {
 /// At least this share of a wave must be updated for it to prove anything.
 const MIN_UPDATED: u32 = 50;
 
-/// Brings the members in line with the selector: freely before the freeze, by joiners and skips after it.
-pub(super) fn sync_members(draft: &mut Draft, id: RolloutId) {
-    let Some(rollout) = draft.state.rollouts.get(&id) else { return };
-    if rollout.replaced || is_in_line(&draft.state.gateways, rollout) {
-        return;
-    }
-    let (frozen, spec) = (rollout.frozen.is_some(), rollout.spec.clone());
-    let selected: BTreeSet<_> = draft
-        .state
-        .gateways
-        .iter()
-        .filter(|(id, gateway)| {
-            // one that is no longer listed does not become a member, and stays one only after the freeze
-            let may = gateway.listed || (frozen && rollout.members.contains_key(*id));
-            may && spec.selector.selects(&gateway.spec.labels)
-        })
-        .map(|(id, _)| id.clone())
-        .collect();
-    let gone: Vec<_> = rollout.members.keys().filter(|id| !selected.contains(*id)).cloned().collect();
-    let known = |id: &ControllerId| {
-        rollout.members.get(id).is_some_and(|m| m.step != Step::Skipped(SkippedReason::NotSelected))
-    };
-    let new: Vec<_> = selected.into_iter().filter(|id| !known(id)).collect();
-    let changed = !gone.is_empty() || !new.is_empty();
-    for gateway in new {
-        let key = order_key(&spec.artifact.key.name, spec.artifact.key.version.as_str(), gateway.as_str());
-        let member = Member::new(key, frozen, draft.now.site);
-        draft.add_member(id, gateway, member);
-    }
-    for gateway in gone {
-        if !frozen {
-            draft.remove_member(id, &gateway);
-        } else if draft.member(id, &gateway).is_some_and(|m| matches!(m.step, Step::Waiting(_) | Step::Offered)) {
-            draft.skip(id, &gateway, SkippedReason::NotSelected);
-        }
-    }
-    if changed && let Some(rollout) = draft.state.rollouts.get_mut(&id) {
-        rollout.requeue();
-    }
-}
-
-/// Nothing to do, as nearly always: told in one walk over both, without a look-up or an allocation.
-fn is_in_line(gateways: &BTreeMap<ControllerId, Gateway>, rollout: &Rollout) -> bool {
-    let frozen = rollout.frozen.is_some();
-    let mut members = rollout.members.iter().peekable();
-    gateways.iter().all(|(id, gateway)| {
-        let member = members.next_if(|(member, _)| *member == id).map(|(_, member)| member.step);
-        let may = gateway.listed || (frozen && member.is_some());
-        let selected = may && rollout.spec.selector.selects(&gateway.spec.labels);
-        match member {
-            None | Some(Step::Skipped(SkippedReason::NotSelected)) => !selected,
-            Some(Step::Waiting(_) | Step::Offered) => selected,
-            Some(_) => selected || frozen,
-        }
-    })
-}
-
 /// Freezes the members when the first wave can open, and opens it.
 pub(super) fn freeze(draft: &mut Draft, id: RolloutId) {
     let Some(rollout) = draft.state.rollouts.get(&id) else { return };
-    let ready = draft.state.listed
-        && !draft.state.site.lost
-        && rollout.listed
-        && !rollout.replaced
-        && !rollout.spec.paused
-        && draft.state.is_verified(&rollout.spec.artifact.key.digest);
+    let ready = !rollout.replaced && brake::halt(draft.state, rollout).is_none();
     if rollout.frozen.is_some() || !ready || rollout.members.is_empty() {
         return;
     }
@@ -124,41 +60,18 @@ fn plan(specs: &[WaveSpec], total: u32, now: SiteTime) -> Vec<Wave> {
     waves
 }
 
-/// Stops a rollout in which too many members failed, in a wave or altogether. It latches.
-pub(super) fn trip(draft: &mut Draft, id: RolloutId) {
-    let Some(rollout) = draft.state.rollouts.get(&id) else { return };
-    let (Some(frozen), None) = (&rollout.frozen, &rollout.tripped) else { return };
-    let limit = rollout.spec.strategy.max_failures;
-    let failures = |wave: Option<u16>| {
-        let failed = |m: &&Member| matches!(m.step, Step::Failed(_)) && (wave.is_none() || m.wave == wave);
-        u32::try_from(rollout.members.values().filter(failed).count()).unwrap_or(u32::MAX)
-    };
-    let waves = (0..).zip(&frozen.waves).map(|(at, wave)| (Some(at), wave.size));
-    let over = waves.chain([(None, frozen.total)]).find_map(|(wave, size)| {
-        let (failures, limit) = (failures(wave), limit.of(size));
-        (failures >= limit).then_some(Tripped { at: draft.now.site, wave, failures, limit })
-    });
-    if let Some(tripped) = over {
-        let of = tripped.wave.map_or("altogether".into(), |at| format!("in wave {}", at + 1));
-        let detail = format!("{} failed {of}, the limit is {}", tripped.failures, tripped.limit);
-        draft.edit_rollout(id, |rollout| rollout.tripped = Some(tripped));
-        draft.note_rollout(What::LimitReached, id, detail);
-    }
-}
-
 /// Marks proven waves, opens the next, and marks the rollout ready after the last.
 pub(super) fn advance(draft: &mut Draft, id: RolloutId) {
     loop {
         let Some(rollout) = draft.state.rollouts.get(&id) else { return };
         let Some((at, proof)) = current(draft.state, rollout) else { return };
         let now = draft.now.site;
-        let open_next = draft.state.listed && rollout.listed && !rollout.is_stopped() && !draft.state.site.lost;
         match proof {
             Some(Proof::SoakUntil(until)) if until <= now && rollout.tripped.is_none() => {
                 draft.edit_rollout(id, |rollout| set(rollout, at, |wave| wave.proven_at = Some(now)));
                 draft.note_rollout(What::WaveProven, id, format!("wave {}", at + 1));
             }
-            None if open_next => {
+            None if brake::halt(draft.state, rollout).is_none() => {
                 draft.edit_rollout(id, |rollout| set(rollout, at, |wave| wave.opened_at = Some(now)));
                 draft.note_rollout(What::WaveOpened, id, format!("wave {}", at + 1));
                 return;
@@ -190,7 +103,7 @@ pub fn current(state: &State, rollout: &Rollout) -> Option<(usize, Option<Proof>
 /// passed since the last one ended.
 fn proof(state: &State, rollout: &Rollout, at: usize, wave: &Wave, opened: SiteTime) -> Proof {
     let unlisted = |id: &ControllerId| state.gateways.get(id).is_some_and(|gateway| !gateway.listed);
-    let (mut counted, mut good, mut open, mut may_come) = (0_u32, 0_u32, false, false);
+    let (mut counted, mut good, mut may_come) = (0_u32, 0_u32, false);
     let mut last = opened;
     for (id, member) in rollout.members.iter().filter(|(_, m)| m.wave.map(usize::from) == Some(at)) {
         match member.step {
@@ -209,12 +122,11 @@ fn proof(state: &State, rollout: &Rollout, at: usize, wave: &Wave, opened: SiteT
             Step::Waiting(WaitingReason::Offline) if !member.ever_fetched() => {
                 (counted, may_come) = (counted + 1, true);
             }
-            _ => open = true,
+            _ => return Proof::Open,
         }
     }
     let needed = Percent::new(MIN_UPDATED).map_or(counted, |share| share.of(counted));
     match () {
-        () if open => Proof::Open,
         () if good >= needed => Proof::SoakUntil(last.plus(wave.soak)),
         () if may_come => Proof::Open,
         () => Proof::Unproven,

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::{ActionId, ControllerId, Digest, GatewaySpec, Identity, RolloutSpec, Settings, Sums};
+use super::{
+    ActionId, Contradiction, ControllerId, Digest, Dropped, GatewaySpec, Identity, RolloutSpec, Settings, Sums,
+};
 
 /// A fact from outside.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,8 +18,12 @@ pub enum Event {
     Configured(Settings, String),
     /// What all manifests together say now.
     Listed(Listing),
+    /// A drop is complete, or was refused as it is.
+    Dropped(Dropped),
     /// An artifact's way into the cache.
     Artifact(Digest, ArtifactFact),
+    /// A cached artifact of so many bytes is in the way, and of what: may it go?
+    Collect(Digest, u64, String),
     /// A gateway polled for the first time, or again after having been quiet or offline.
     Seen(ControllerId),
     /// A gateway has not polled for two of its intervals.
@@ -34,7 +40,7 @@ pub enum Event {
     Attributes(ControllerId, Attributes),
     /// A gateway asks for its order: the brakes are decided again.
     Fetched(ControllerId, ActionId),
-    /// A gateway asked for the artifact of its open order; `bytes` is false if the answer carries none (416).
+    /// A gateway asked for the artifact of its open order; a 416 carries no bytes.
     Requested(ControllerId, Digest, Bytes),
     /// The last byte of an artifact is about to leave for a gateway.
     Served(ControllerId, Digest),
@@ -73,6 +79,16 @@ pub enum Intent {
     Rollout(Identity, Box<RolloutSpec>),
 }
 
+impl Intent {
+    /// Kind and name, as people write it.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Gateway(spec) => format!("EdgeGateway/{}", spec.name),
+            Self::Rollout(identity, _) => format!("OtaRollout/{identity}"),
+        }
+    }
+}
+
 /// Something that was not accepted, and why.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Refusal {
@@ -85,6 +101,8 @@ pub struct Refusal {
 /// An artifact's way into the cache.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ArtifactFact {
+    /// It begins to come over the network; from where.
+    Fetching(String),
     /// It is in the cache and matches digest and size.
     Verified(Sums),
     /// It is not, and why; it is tried again.
@@ -193,4 +211,10 @@ pub enum Verdict {
     Unknown,
     /// More attributes than a gateway may report.
     OverQuota,
+    /// A drop cannot be decided yet: an artifact of it is not in the cache, or the manifests were not read.
+    NotYet,
+    /// A drop is refused.
+    Contradicts(Contradiction),
+    /// The artifact must stay.
+    Needed,
 }

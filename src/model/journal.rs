@@ -56,6 +56,12 @@ kinds! {
         SiteFileChanged,
         /// A person gave an order; the detail says who and which.
         Ordered,
+        /// A drop was accepted; the detail names its file, the digest of that, and its objects.
+        DropAccepted,
+        /// A drop was refused; the detail says why.
+        DropRejected,
+        /// A manifest declares now what came by a drop.
+        TakenOver,
         /// A rollout was accepted.
         RolloutAccepted,
         /// A newer revision or rollout took over.
@@ -70,10 +76,14 @@ kinds! {
         RolloutReady,
         /// Too many members failed.
         LimitReached,
+        /// An artifact begins to come over the network.
+        ArtifactFetching,
         /// An artifact was verified.
         ArtifactVerified,
         /// An artifact could not be had.
         ArtifactFailed,
+        /// An artifact that nobody needs made room.
+        ArtifactCollected,
         /// A gateway was seen for the first time.
         FirstSeen,
         /// An order was offered.

@@ -8,10 +8,13 @@ mod artifact;
 mod ask;
 mod controller_id;
 mod digest;
+mod drop;
 mod duration;
 mod event;
 mod gateway;
+mod http_url;
 mod journal;
+mod oci_reference;
 mod presence;
 mod reason;
 mod rollout;
@@ -28,19 +31,22 @@ pub use artifact::{ArtifactKey, ArtifactSpec, Sums};
 pub use ask::Ask;
 pub use controller_id::ControllerId;
 pub use digest::Digest;
+pub use drop::{Against, Contradiction, DeclaredBy, Dropped};
 pub use duration::{format_duration, parse_duration};
 pub use event::{
     ArtifactFact, Attributes, AttributesMode, Bytes, Client, Event, Execution, Feedback, Finished, Intent, Listing,
     Order, Refusal, Verdict,
 };
 pub use gateway::{GatewaySpec, TokenHash};
+pub use http_url::{HttpUrl, Origin};
 pub use journal::{JournalEntry, What};
+pub use oci_reference::{OciReference, OciVersion};
 pub use presence::Presence;
-pub use reason::{FailedReason, SkippedReason, WaitingReason};
+pub use reason::{FailedReason, ReconcilingReason, SkippedReason, StalledReason, WaitingReason};
 pub use rollout::{Bounds, ConfirmBy, Deadlines, Identity, RolloutId, RolloutSpec, Strategy, WaveSpec};
 pub use selector::{Labels, Selector};
 pub use settings::Settings;
-pub use source::{HttpUrl, OciReference, OciVersion, Origin, Source};
+pub use source::Source;
 pub use texts::Texts;
 pub use time::{Now, SiteTime};
 pub use version::Version;

@@ -1,4 +1,5 @@
-//! Why a member waits, failed or was skipped: machine-readable, and each with what a person can do.
+//! Why a member waits, failed or was skipped, and why a rollout is not done: machine-readable, and each with what a person
+//! can do.
 
 use std::fmt;
 
@@ -95,5 +96,39 @@ reasons! {
             "nothing";
         NotSelected: "the rollout no longer selects the gateway",
             "nothing, or correct the selector";
+    }
+}
+
+reasons! {
+    /// Why a rollout is under way and not done.
+    ReconcilingReason {
+        Unlisted: "no manifest that is accepted declares it any more; nothing new starts",
+            "put the manifest back or correct it, or leave it";
+        Paused: "its spec pauses it",
+            "set `spec.paused` to false";
+        ArtifactNotVerified: "its artifact is not in the cache yet",
+            "wait; `lamplighter artifacts` shows how far it is";
+        WaveOpen: "a wave is being updated",
+            "wait; `lamplighter why GATEWAY` says what a gateway waits for";
+        Soaking: "a wave is updated and is being watched",
+            "wait";
+    }
+}
+
+reasons! {
+    /// Why a rollout needs a person.
+    StalledReason {
+        StoreLost: "the site's memory was lost, so holds and pauses are unknown",
+            "look at what was set aside, then run `lamplighter resume`";
+        ArtifactFailed: "the artifact could not be had from any of its sources, or has another size or digest than the rollout says",
+            "do what the message says: copy the right file, or correct the manifest; it is tried again by itself, and nothing is offered before it matches";
+        NoMembers: "no gateway has the labels that the selector asks for",
+            "correct the selector or the gateways' labels";
+        FailureLimit: "so many members failed that it stopped; unfetched offers are withdrawn, what is under way ends",
+            "find out why with `lamplighter why`, then give the rollout another version";
+        WaveUnproven: "too few members of a wave are updated for the next to open",
+            "look at its failed and silent members";
+        Superseded: "a newer rollout of the same artifact took its gateways over before it was done",
+            "remove its manifest";
     }
 }

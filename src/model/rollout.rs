@@ -52,7 +52,7 @@ pub struct Strategy {
     pub waves: Vec<WaveSpec>,
     /// How many members may be between offer and end at once.
     pub max_in_flight: Amount,
-    /// So many failures, in a wave or altogether, stop the rollout.
+    /// So many failures, in a wave or in total, stop the rollout.
     pub max_failures: Amount,
 }
 

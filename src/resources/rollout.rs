@@ -94,7 +94,7 @@ pub struct Strategy {
     /// Default: 10%.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_in_flight: Option<IntOrPercent>,
-    /// So many failures, in a wave or altogether, stop the rollout: a count, or a share such as "5%" (rounded up, at
+    /// So many failures, in a wave or in total, stop the rollout: a count, or a share such as "5%" (rounded up, at
     /// least one). Default: 5%.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_failures: Option<IntOrPercent>,

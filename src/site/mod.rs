@@ -6,6 +6,7 @@
 mod clock;
 mod control;
 mod core;
+mod drops;
 mod endpoints;
 mod outlook;
 mod records;
@@ -14,6 +15,7 @@ mod run;
 mod shell;
 mod site_file;
 mod trouble;
+mod wanted;
 
 pub use self::core::{Core, Stepped};
 pub use endpoints::Endpoints;

@@ -8,8 +8,8 @@ use crate::engine::{
 };
 use crate::model::{ActionId, RolloutId, SiteTime, WaitingReason};
 use crate::store::{
-    ActionRecord, ArtifactRecord, Batch, FrozenRecord, GatewayRecord, MemberRecord, RolloutRecord, ServedRecord,
-    SiteRecord, Snapshot, StepRecord, TrippedRecord, WaveRecord,
+    ActionRecord, ArtifactRecord, Batch, DropRecord, FrozenRecord, GatewayRecord, MemberRecord, RolloutRecord,
+    ServedRecord, SiteRecord, Snapshot, StepRecord, TrippedRecord, WaveRecord,
 };
 
 /// What a step changed, as one transaction. Its time is filled in at the commit.
@@ -25,10 +25,12 @@ pub(super) fn batch(state: &State, changes: Changes) -> Batch {
             .artifacts
             .into_iter()
             .filter_map(|digest| {
-                let sums = state.artifacts.get(&digest)?.sums.clone()?;
-                Some((digest, Some(ArtifactRecord { sums })))
+                let Some(artifact) = state.artifacts.get(&digest) else { return Some((digest, None)) };
+                let (sums, names) = (artifact.sums.clone()?, artifact.names.clone());
+                Some((digest, Some(ArtifactRecord { sums, names })))
             })
             .collect(),
+        drops: with(changes.drops, |digest| state.drops.get(digest).map(|order| DropRecord { order: *order })),
         journal: changes.journal,
     }
 }
@@ -48,8 +50,9 @@ pub(super) fn state(snapshot: Snapshot, settings: Settings, action_base: ActionI
         artifacts: snapshot
             .artifacts
             .into_iter()
-            .map(|(digest, record)| (digest, Artifact { sums: Some(record.sums), failed: None }))
+            .map(|(digest, record)| (digest, Artifact { sums: Some(record.sums), failed: None, names: record.names }))
             .collect(),
+        drops: snapshot.drops.into_iter().map(|(digest, record)| (digest, record.order)).collect(),
         listed: false,
         refused: Vec::new(),
     };
@@ -86,6 +89,7 @@ fn gateway_record(gateway: &Gateway) -> GatewayRecord {
     let served = gateway.served.iter().map(|s| ServedRecord { digest: s.digest, fully: s.fully }).collect();
     GatewayRecord {
         spec: gateway.spec,
+        origin: gateway.origin,
         listed: gateway.listed,
         presence: gateway.presence,
         interval: gateway.interval,
@@ -96,12 +100,14 @@ fn gateway_record(gateway: &Gateway) -> GatewayRecord {
         unknown_version: gateway.unknown_version,
         strange_ids: gateway.strange_ids,
         served,
+        previous: gateway.previous,
     }
 }
 
 fn gateway(record: GatewayRecord) -> Gateway {
     Gateway {
         spec: record.spec,
+        origin: record.origin,
         listed: record.listed,
         presence: record.presence,
         interval: record.interval,
@@ -112,6 +118,7 @@ fn gateway(record: GatewayRecord) -> Gateway {
         unknown_version: record.unknown_version,
         strange_ids: record.strange_ids,
         served: record.served.iter().map(|s| Served { digest: s.digest, fully: s.fully }).collect(),
+        previous: record.previous,
         busy: None,
         bodies: 0,
         idle_since: SiteTime::default(),
@@ -126,6 +133,7 @@ fn rollout_record(rollout: &Rollout) -> RolloutRecord {
         identity: rollout.identity.clone(),
         arrival: rollout.arrival,
         spec: (*rollout.spec).clone(),
+        origin: rollout.origin,
         listed: rollout.listed,
         replaced: rollout.replaced,
         frozen: rollout
@@ -148,6 +156,7 @@ fn rollout(record: RolloutRecord) -> Rollout {
         identity: record.identity,
         arrival: record.arrival,
         spec: Rc::new(record.spec),
+        origin: record.origin,
         listed: record.listed,
         replaced: record.replaced,
         frozen: record
@@ -156,7 +165,7 @@ fn rollout(record: RolloutRecord) -> Rollout {
         tripped: record.tripped.map(|t| Tripped { at: t.at, wave: t.wave, failures: t.failures, limit: t.limit }),
         ready_at: record.ready_at,
         members: Default::default(),
-        queue: Vec::new(),
+        queue: Rc::default(),
         // at once: what is due is not on disk
         next_due: Some(SiteTime::default()),
     }

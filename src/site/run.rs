@@ -14,14 +14,17 @@ use tracing::{info, warn};
 use super::clock::Clock;
 use super::control::{self, Control};
 use super::core::Core;
+use super::drops::DropDesk;
 use super::endpoints::Endpoints;
 use super::shell::{Shell, action_base, settings};
 use super::site_file::{self, Standing};
+use super::wanted;
 use crate::artifact::{Cache, Keeper, LeastSpeed, Patience, Uplink};
 use crate::config::{SiteConfig, SiteFile};
 use crate::device::{self, Board, Caps, Context, Envelope, Opened, Presence, Sink};
+use crate::intake::drops::{self, Drops};
 use crate::intake::{self, Manifests, Pace};
-use crate::model::{Digest, Event, Listing};
+use crate::model::{Digest, Event, Listing, Verdict};
 use crate::store::{Handle, OpenError};
 
 /// Events that may wait for the loop; whoever has more to say waits.
@@ -66,8 +69,13 @@ pub async fn run(file: SiteFile, config: SiteConfig, mut stop: watch::Receiver<b
 
     let (events_in, events) = mpsc::channel::<Envelope>(EVENTS);
     let (queries_in, queries) = mpsc::channel(QUERIES);
-    let (wanted, wanted_seen) = watch::channel(Vec::new());
+    let (wanted, wanted_by_rollouts) = watch::channel(Vec::new());
+    let (dropped, wanted_by_drops) = watch::channel(Vec::new());
+    let (all_wanted, wanted_seen) = watch::channel(Vec::new());
+    let (committed, commits) = watch::channel(0);
+    let shown_drops = Rc::default();
     let keeper = Keeper::new(cache, Patience::default(), uplink(&config));
+    ask_before_collecting(&keeper, events_in.clone());
     let context = context(&config, &clock, &keeper, events_in.clone());
     let (manifests, manifests_seen) = watch::channel(site_file::manifests(&config));
     let (said, said_by_file) = watch::channel(None);
@@ -80,6 +88,8 @@ pub async fn run(file: SiteFile, config: SiteConfig, mut stop: watch::Receiver<b
         presence: context.presence.clone(),
         keeper: keeper.clone(),
         wanted,
+        drops: Rc::clone(&shown_drops),
+        committed,
         manifests,
         devices: context.clone(),
         next_due: None,
@@ -100,8 +110,24 @@ pub async fn run(file: SiteFile, config: SiteConfig, mut stop: watch::Receiver<b
     let opening = shell.rebuild(recalled, listing);
     shell.take(opening).await;
 
-    spawn_local(control::serve(people, Control { queries: queries_in, events: events_in.clone() }));
     spawn_local(site_file::follow(file, Pace::default(), said));
+    spawn_local(wanted::unite(wanted_by_rollouts, wanted_by_drops, all_wanted));
+    if let Some(dir) = config.drops.clone() {
+        let drops_there = Drops::new(dir, config.devices.poll_interval, drops::Pace::default());
+        let desk = DropDesk {
+            events: events_in.clone(),
+            queries: queries_in.clone(),
+            keeper: keeper.clone(),
+            wanted: dropped,
+            shown: shown_drops,
+            committed: commits,
+        };
+        spawn_local(drops::follow(drops_there, desk));
+    }
+    spawn_local(control::serve(
+        people,
+        Control { queries: queries_in, events: events_in.clone(), keeper: keeper.clone() },
+    ));
     let reports = events_in.clone();
     spawn_local(async move {
         keeper.run(wanted_seen, files_seen, async |event| send(&reports, event).await).await;
@@ -127,6 +153,18 @@ pub async fn run(file: SiteFile, config: SiteConfig, mut stop: watch::Receiver<b
     Ok(())
 }
 
+/// An artifact goes only once it is committed that nobody needs it.
+fn ask_before_collecting(keeper: &Keeper, events: mpsc::Sender<Envelope>) {
+    keeper.ask_before_collecting(move |digest, bytes, why| {
+        let events = events.clone();
+        Box::pin(async move {
+            let (reply, verdict) = oneshot::channel();
+            let sent = events.send((Event::Collect(digest, bytes, why), Some(reply))).await;
+            sent.is_ok() && verdict.await == Ok(Verdict::Accepted)
+        })
+    });
+}
+
 /// What fetching needs.
 pub(super) fn uplink(config: &SiteConfig) -> Uplink {
     let uplink = config.uplink.clone();
@@ -149,7 +187,7 @@ impl Drop for RemovedAtEnd {
 
 /// What the device server needs.
 fn context(config: &SiteConfig, clock: &Rc<Clock>, keeper: &Rc<Keeper>, events: mpsc::Sender<Envelope>) -> Rc<Context> {
-    let (clock, keeper) = (clock.clone(), keeper.clone());
+    let (clock, keeper, damaged) = (clock.clone(), keeper.clone(), keeper.clone());
     let open = move |digest: &Digest| match keeper.open(digest) {
         Ok(file) => Opened::Ready(file),
         Err(_) => Opened::NotReady,
@@ -160,6 +198,7 @@ fn context(config: &SiteConfig, clock: &Rc<Clock>, keeper: &Rc<Keeper>, events: 
         site_file::device_settings(config),
         Rc::new(move || clock.now().site),
         Rc::new(open),
+        Rc::new(move |digest| damaged.invalidate(digest)),
         Sink::new(events),
         Caps::default(),
     ))

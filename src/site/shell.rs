@@ -22,6 +22,7 @@ use crate::config::SiteConfig;
 use crate::device::{Board, Context, Envelope, Presence};
 use crate::engine::Settings;
 use crate::intake::Manifests;
+use crate::intake::drops::DropLine;
 use crate::model::{ActionId, ArtifactSpec, ControllerId, Digest, Event, Listing, SiteTime, Verdict};
 use crate::store::{Batch, Handle, Recalled};
 
@@ -40,6 +41,10 @@ pub(super) struct Shell {
     pub presence: Rc<RefCell<Presence>>,
     pub keeper: Rc<Keeper>,
     pub wanted: watch::Sender<Vec<ArtifactSpec>>,
+    /// Drops that wait or were refused.
+    pub drops: Rc<RefCell<Vec<DropLine>>>,
+    /// Counts commits.
+    pub committed: watch::Sender<u64>,
     pub manifests: watch::Sender<Manifests>,
     pub devices: Rc<Context>,
     pub next_due: Option<SiteTime>,
@@ -94,7 +99,9 @@ impl Shell {
                 }
                 Woken::Event(first) => {
                     let mut waiting = vec![first];
-                    while let (true, Ok(next)) = (waiting.len() < MOST_EVENTS, events.try_recv()) {
+                    while waiting.len() < MOST_EVENTS
+                        && let Ok(next) = events.try_recv()
+                    {
                         waiting.push(next);
                     }
                     // in trouble whoever waits for a verdict hears 429; all else is said again after the rebuild
@@ -130,6 +137,7 @@ impl Shell {
                 return self.fails(&error);
             }
             self.saved_at = now.site;
+            self.committed.send_modify(|count| *count += 1);
         }
         if self.trouble.take().is_some() {
             info!("the store works again");
@@ -227,12 +235,14 @@ impl Shell {
         let (state, now) = (self.core.state(), self.clock.now().site);
         let json = match query {
             Query::Status => {
-                let fetching = |digest: &Digest| self.keeper.fetching(digest);
-                let status = report::status(&self.config.site, state, now, fetching, self.counters());
+                let progress = |digest: &Digest| self.keeper.progress(digest);
+                let drops = self.drops.borrow().clone();
+                let status = report::status(&self.config.site, state, now, progress, drops, self.counters());
                 serde_json::to_vec(&report::Status { site_file: Some(self.site_file.line(now)), ..status })
             }
             Query::Gateways => serde_json::to_vec(&report::gateways(state)),
-            Query::Artifacts => serde_json::to_vec(&report::artifacts(state)),
+            Query::Artifacts => serde_json::to_vec(&report::artifacts(state, |digest| self.keeper.progress(digest))),
+            Query::IsDropAccepted(manifest) => serde_json::to_vec(&state.drops.contains_key(&manifest)),
             Query::Journal(filter) => {
                 let page = self.store.journal_page(filter.span(), filter.limit, filter.keep(state)).await;
                 match page {

@@ -5,7 +5,7 @@ use std::io;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
 
-use super::record::{ArtifactRecord, GatewayRecord, MemberRecord, RolloutRecord, SavedTime, SiteRecord};
+use super::record::{ArtifactRecord, DropRecord, GatewayRecord, MemberRecord, RolloutRecord, SavedTime, SiteRecord};
 use crate::model::JournalEntry;
 
 /// Something that is written with a version.
@@ -29,11 +29,14 @@ impl Record for SavedTime {
 }
 impl Record for GatewayRecord {
     const KIND: &'static str = "a gateway";
+    /// 2: declared by a drop.
+    const VERSION: u64 = 2;
+    const OLDEST: u64 = 1;
 }
 impl Record for RolloutRecord {
     const KIND: &'static str = "a rollout";
-    /// 2: sources in the network.
-    const VERSION: u64 = 2;
+    /// 2: sources in the network. 3: declared by a drop.
+    const VERSION: u64 = 3;
     const OLDEST: u64 = 1;
 }
 impl Record for MemberRecord {
@@ -44,6 +47,12 @@ impl Record for ArtifactRecord {
 }
 impl Record for JournalEntry {
     const KIND: &'static str = "a journal row";
+    /// 2: rows about drops, and about artifacts that are fetched and go.
+    const VERSION: u64 = 2;
+    const OLDEST: u64 = 1;
+}
+impl Record for DropRecord {
+    const KIND: &'static str = "a drop";
 }
 impl Record for LostNote {
     const KIND: &'static str = "the note of a lost store";
@@ -108,7 +117,7 @@ mod tests {
         };
         let old = artifact(r#"{"file":{"dir":"/m","name":"os.swu"}}"#);
         assert!(serde_json::from_str::<crate::model::ArtifactSpec>(&old).is_ok());
-        assert_eq!((RolloutRecord::OLDEST, RolloutRecord::VERSION), (1, 2));
+        assert_eq!((RolloutRecord::OLDEST, RolloutRecord::VERSION), (1, 3));
     }
 
     #[test]

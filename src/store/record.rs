@@ -8,8 +8,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{
-    ActionId, Client, ControllerId, Digest, FailedReason, GatewaySpec, Identity, JournalEntry, Presence, RolloutId,
-    RolloutSpec, SiteTime, SkippedReason, Sums, Texts, Version,
+    ActionId, Client, ControllerId, DeclaredBy, Digest, FailedReason, GatewaySpec, Identity, JournalEntry, Presence,
+    RolloutId, RolloutSpec, SiteTime, SkippedReason, Sums, Texts, Version,
 };
 
 /// One transaction: what changed in one step.
@@ -27,6 +27,8 @@ pub struct Batch {
     pub members: Vec<((RolloutId, ControllerId), Option<MemberRecord>)>,
     /// Changed artifacts; `None` deletes.
     pub artifacts: Vec<(Digest, Option<ArtifactRecord>)>,
+    /// Drops that were accepted, by the digest of the manifest; `None` forgets.
+    pub drops: Vec<(Digest, Option<DropRecord>)>,
     /// New rows, oldest first.
     pub journal: Vec<JournalEntry>,
 }
@@ -39,6 +41,7 @@ impl Batch {
             && self.rollouts.is_empty()
             && self.members.is_empty()
             && self.artifacts.is_empty()
+            && self.drops.is_empty()
             && self.journal.is_empty()
     }
 }
@@ -58,6 +61,8 @@ pub struct Snapshot {
     pub members: BTreeMap<(RolloutId, ControllerId), MemberRecord>,
     /// All artifacts.
     pub artifacts: BTreeMap<Digest, ArtifactRecord>,
+    /// Drops that were accepted, by the digest of the manifest.
+    pub drops: BTreeMap<Digest, DropRecord>,
 }
 
 /// Site time and the boot it was taken on.
@@ -95,7 +100,10 @@ pub struct SiteRecord {
 pub struct GatewayRecord {
     /// What was declared.
     pub spec: GatewaySpec,
-    /// The last complete list showed it.
+    /// How it was declared last.
+    #[serde(default, skip_serializing_if = "DeclaredBy::is_manifest")]
+    pub origin: DeclaredBy,
+    /// The last complete list showed it, or a drop declared it.
     pub listed: bool,
     /// Is it there?
     pub presence: Presence,
@@ -123,6 +131,9 @@ pub struct GatewayRecord {
     /// What was served to it, newest last, at most four.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub served: Vec<ServedRecord>,
+    /// The version of each artifact that it reported before the one that it reports now.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub previous: BTreeMap<String, Version>,
 }
 
 /// What was served of an artifact to a gateway.
@@ -144,7 +155,10 @@ pub struct RolloutRecord {
     pub arrival: u64,
     /// What was declared.
     pub spec: RolloutSpec,
-    /// The last complete list showed it.
+    /// How it was declared last.
+    #[serde(default, skip_serializing_if = "DeclaredBy::is_manifest")]
+    pub origin: DeclaredBy,
+    /// The last complete list showed it, or a drop declared it.
     pub listed: bool,
     /// An edit of the artifact made a newer rollout of this identity.
     #[serde(default)]
@@ -288,4 +302,14 @@ pub struct ActionRecord {
 pub struct ArtifactRecord {
     /// Its other hashes.
     pub sums: Sums,
+    /// What rollouts called it that are gone, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub names: Vec<(String, Version)>,
+}
+
+/// A drop that was accepted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DropRecord {
+    /// Newer ones have greater numbers.
+    pub order: u64,
 }

@@ -13,27 +13,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("inside", &[]),
     ("artifact", &["model", "inside"]),
     ("device", &["model"]),
-    ("services", &["model"]),
     ("intake", &["model", "resources", "inside"]),
-    ("kube", &["model", "resources"]),
     ("config", &["model", "resources"]),
-    ("site", &["model", "engine", "resources", "store", "artifact", "device", "services", "intake", "kube", "config"]),
-    (
-        "cli",
-        &[
-            "model",
-            "engine",
-            "resources",
-            "store",
-            "artifact",
-            "device",
-            "services",
-            "intake",
-            "kube",
-            "config",
-            "site",
-        ],
-    ),
+    ("site", &["model", "engine", "resources", "store", "artifact", "device", "intake", "config"]),
+    ("cli", &["model", "engine", "resources", "store", "artifact", "device", "intake", "config", "site"]),
 ];
 /// The library's and the binary's first files: they only name the rooms, or start one thing.
 const FRONT_DOORS: &[&str] = &["lib.rs", "main.rs"];

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use lamplighter::model::{FailedReason, SkippedReason, WaitingReason};
+use lamplighter::model::{FailedReason, ReconcilingReason, SkippedReason, StalledReason, WaitingReason};
 use lamplighter::{config, resources};
 
 fn read(path: &str) -> String {
@@ -17,8 +17,10 @@ fn every_reason_is_documented_with_its_meaning_and_remedy() {
     let waiting = WaitingReason::ALL.iter().map(|r| (r.to_string(), r.meaning(), r.remedy()));
     let failed = FailedReason::ALL.iter().map(|r| (r.to_string(), r.meaning(), r.remedy()));
     let skipped = SkippedReason::ALL.iter().map(|r| (r.to_string(), r.meaning(), r.remedy()));
-    let rows: Vec<String> =
-        waiting.chain(failed).chain(skipped).map(|(n, m, r)| format!("| `{n}` | {m} | {r} |")).collect();
+    let reconciling = ReconcilingReason::ALL.iter().map(|r| (r.to_string(), r.meaning(), r.remedy()));
+    let stalled = StalledReason::ALL.iter().map(|r| (r.to_string(), r.meaning(), r.remedy()));
+    let all = waiting.chain(failed).chain(skipped).chain(reconciling).chain(stalled);
+    let rows: Vec<String> = all.map(|(n, m, r)| format!("| `{n}` | {m} | {r} |")).collect();
     let missing: Vec<_> = rows.iter().filter(|row| !page.contains(row.as_str())).collect();
     assert!(missing.is_empty(), "docs/reference/reasons.md lacks {missing:#?}");
     assert_eq!(page.matches("\n| `").count(), rows.len(), "and nothing else stands there");

@@ -133,10 +133,13 @@ impl Asked<'_> {
         let said = feedback::parse(body).map_err(|why| bad_request(&why))?;
         // An id that is none was never ours, and there is nothing to remember it by.
         let Some(action) = action else { return Ok(Answer::Now(empty(StatusCode::OK))) };
-        if self.open(Some(action)).is_some() && !said.decides() {
-            let feedback::Said { message, done, of, .. } = said;
+        let offer = self.open(Some(action)).filter(|_| !said.decides());
+        if let Some(streams) = offer.map(|offer| self.may_stream(offer)) {
+            let (message, done, of) = (said.message.clone(), said.done, said.of);
             self.presence.note(self.id, Progress { action, message, done, of, at: self.now });
-            return Ok(Answer::Now(empty(StatusCode::OK)));
+            if !streams {
+                return Ok(Answer::Now(empty(StatusCode::OK)));
+            }
         }
         let feedback = Feedback {
             execution: said.execution,
@@ -145,6 +148,11 @@ impl Asked<'_> {
             excused: self.presence.excused(self.id.as_str()),
         };
         Ok(Answer::Ask(Event::Feedback(self.id.clone(), action, feedback), Pending::heard(self.id.clone())))
+    }
+
+    /// rhu's first progress while it downloads says that RAUC installs as it reads: the heart decides (b.8.11).
+    fn may_stream(&self, offer: &Offer) -> bool {
+        offer.fetched && !offer.served && self.head.client() == Some(Client::Rauc)
     }
 
     fn artifacts(&mut self, module: &str) -> Result<Answer, Response> {

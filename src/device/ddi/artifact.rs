@@ -65,7 +65,14 @@ impl Download {
     pub fn respond(&self, presence: &mut Presence, verdict: Option<Verdict>) -> Result<Response, Response> {
         match verdict {
             Some(Verdict::Accepted | Verdict::Deploy | Verdict::AlreadyClosed) => Ok(self.head()),
-            Some(Verdict::Withdrawn | Verdict::Unknown | Verdict::OverQuota) => {
+            Some(
+                Verdict::Withdrawn
+                | Verdict::Unknown
+                | Verdict::OverQuota
+                | Verdict::NotYet
+                | Verdict::Contradicts(_)
+                | Verdict::Needed,
+            ) => {
                 presence.excuse(&self.gateway);
                 Err(not_found("this order is withdrawn"))
             }

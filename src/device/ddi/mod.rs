@@ -1,7 +1,8 @@
 //! The hawkBit Direct Device Integration API, as far as Lamplighter speaks it: requests in, answers out.
 //!
 //! Pure: no socket, no clock, no file. What the heart must decide or know leaves as events; plain polls never do.
-//! Rules are numbered as in the device contract (`b.0` is ours, where it differs from hawkBit, and wins).
+//! Rules are numbered as in the device contract, docs/reference/ddi.md (`b.0` is ours, where it differs from hawkBit, and
+//! wins).
 
 mod access;
 mod answer;

@@ -205,6 +205,9 @@ impl Moving {
     fn broke(&self, broken: &Broken) {
         self.context.presence.borrow_mut().excuse(&self.download.gateway);
         self.context.stats.count(|counts| counts.broken += 1);
+        if let Broken::Unreadable(_) = broken {
+            (self.context.unreadable)(&self.download.artifact.key.digest);
+        }
         tracing::warn!(gateway = %self.download.gateway, digest = %self.download.artifact.key.digest, error = %broken,
             "an artifact's body was cut");
     }

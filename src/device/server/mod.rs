@@ -51,6 +51,8 @@ pub struct Context {
     pub clock: Rc<dyn Fn() -> SiteTime>,
     /// Opens a verified artifact.
     pub open: Rc<dyn Fn(&Digest) -> Opened>,
+    /// To be told of an artifact whose file does not give its bytes.
+    pub unreadable: Rc<dyn Fn(&Digest)>,
     /// The way to the heart.
     pub sink: Sink,
     /// What happened.
@@ -64,12 +66,14 @@ pub struct Context {
 
 impl Context {
     /// With nothing counted yet.
+    #[expect(clippy::too_many_arguments, reason = "each is another end of the process, named where it is made")]
     pub fn new(
         board: Rc<RefCell<Board>>,
         presence: Rc<RefCell<Presence>>,
         settings: Settings,
         clock: Rc<dyn Fn() -> SiteTime>,
         open: Rc<dyn Fn(&Digest) -> Opened>,
+        unreadable: Rc<dyn Fn(&Digest)>,
         sink: Sink,
         caps: Caps,
     ) -> Self {
@@ -79,6 +83,7 @@ impl Context {
             settings: RefCell::new(settings),
             clock,
             open,
+            unreadable,
             sink,
             stats: Stats::default(),
             caps,

@@ -6,7 +6,7 @@ mod journal;
 mod status;
 mod why;
 
-pub use artifacts::{KnownArtifact, KnownArtifacts, artifacts};
+pub use artifacts::{FreedFile, FreedFiles, KnownArtifact, KnownArtifacts, ProgressLine, artifacts, freed};
 pub use gateways::{GatewayLine, GatewayList, MemberLine, gateways};
 pub use journal::{JournalFilter, JournalRowLine, JournalRows, journal};
 pub use status::{

@@ -2,7 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::artifacts::ProgressLine;
+use crate::artifact::Progress;
 use crate::engine::{self, Phase, Rollout, State, Steps, Summary, steps, summary};
+use crate::intake::drops::DropLine;
 use crate::model::{Digest, SiteTime};
 
 /// The site at a glance.
@@ -28,6 +31,9 @@ pub struct Status {
     pub gateways: GatewayCount,
     /// What could not be accepted.
     pub refused: Vec<RefusalLine>,
+    /// Drops that wait or were refused.
+    #[serde(default)]
+    pub drops: Vec<DropLine>,
     /// What the process did since it started.
     pub counters: Counters,
 }
@@ -113,6 +119,9 @@ pub struct ArtifactLine {
     /// How much of it came, while it is `Fetching`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
+    /// How far it is, while it is not there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub progress: Option<ProgressLine>,
 }
 
 /// A wave.
@@ -135,12 +144,13 @@ pub struct RefusalLine {
     pub why: String,
 }
 
-/// The site at a glance. `fetching`: how much of an artifact came, while it comes.
+/// The site at a glance. `progress`: how far an artifact is that is on its way.
 pub fn status(
     site: &str,
     state: &State,
     now: SiteTime,
-    fetching: impl Fn(&Digest) -> Option<u64>,
+    progress: impl Fn(&Digest) -> Option<Progress>,
+    drops: Vec<DropLine>,
     counters: Counters,
 ) -> Status {
     let mut rollouts: Vec<_> = state.rollouts.values().filter(|rollout| !rollout.replaced).collect();
@@ -153,7 +163,7 @@ pub fn status(
         saved_at: None,
         site_file: None,
         store_lost: state.site.lost,
-        rollouts: rollouts.into_iter().map(|rollout| rollout_line(state, rollout, now, &fetching)).collect(),
+        rollouts: rollouts.into_iter().map(|rollout| rollout_line(state, rollout, now, &progress)).collect(),
         gateways: GatewayCount {
             total: count(state.gateways.len()),
             polling: count(state.gateways.values().filter(polling).count()),
@@ -163,6 +173,7 @@ pub fn status(
             .iter()
             .map(|refusal| RefusalLine { what: refusal.what.clone(), why: refusal.why.clone() })
             .collect(),
+        drops,
         counters,
     }
 }
@@ -171,19 +182,19 @@ fn rollout_line(
     state: &State,
     rollout: &Rollout,
     now: SiteTime,
-    fetching: &impl Fn(&Digest) -> Option<u64>,
+    progress: &impl Fn(&Digest) -> Option<Progress>,
 ) -> RolloutLine {
     let (phase, reason, message) = match engine::phase(state, rollout, now) {
-        Phase::Ready => ("Ready", "Done", String::new()),
-        Phase::Reconciling(reason, message) => ("Reconciling", reason, message),
-        Phase::Stalled(reason, message) => ("Stalled", reason, message),
+        Phase::Ready => ("Ready", "Done".into(), String::new()),
+        Phase::Reconciling(reason, message) => ("Reconciling", reason.to_string(), message),
+        Phase::Stalled(reason, message) => ("Stalled", reason.to_string(), message),
     };
     let waves = rollout.frozen.iter().flat_map(|frozen| &frozen.waves);
     RolloutLine {
         name: rollout.identity.to_string(),
-        artifact: artifact_line(state, rollout, fetching),
+        artifact: artifact_line(state, rollout, progress),
         phase: phase.into(),
-        reason: reason.into(),
+        reason,
         message,
         waves: waves
             .map(|w| WaveLine { size: w.size, opened: w.opened_at.is_some(), proven: w.proven_at.is_some() })
@@ -193,16 +204,18 @@ fn rollout_line(
     }
 }
 
-fn artifact_line(state: &State, rollout: &Rollout, fetching: &impl Fn(&Digest) -> Option<u64>) -> ArtifactLine {
+fn artifact_line(state: &State, rollout: &Rollout, progress: &impl Fn(&Digest) -> Option<Progress>) -> ArtifactLine {
     let artifact = &rollout.spec.artifact;
     let known = state.artifacts.get(&artifact.key.digest);
-    let bytes = fetching(&artifact.key.digest);
+    let progress = progress(&artifact.key.digest);
+    let bytes = progress.as_ref().and_then(|progress| progress.bytes);
     ArtifactLine {
         name: artifact.key.name.clone(),
         version: artifact.key.version.to_string(),
         digest: artifact.key.digest.to_string(),
         size: artifact.size,
         bytes,
+        progress: progress.map(Into::into),
         state: match known {
             _ if bytes.is_some() => "Fetching",
             Some(known) if known.failed.is_some() => "Failed",

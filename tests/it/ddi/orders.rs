@@ -43,6 +43,21 @@ fn b_0_2_the_link_is_withdrawn_from_rhu_once_the_artifact_was_served() {
 }
 
 #[test]
+fn b_8_11_the_progress_of_an_rhu_that_downloads_is_decided_by_the_heart_and_all_other_is_answered_at_once() {
+    let asks = |offer: Offer, agent: &str| {
+        let mut world = World::new(Some(offer));
+        let (_, answer) = world.send(&feedback(ID, &says("proceeding", "none")).header("user-agent", agent));
+        assert_eq!(world.presence.progress("gw-1").unwrap().message.as_deref(), Some("a; b"));
+        matches!(answer, Answer::Ask(Event::Feedback(..), _))
+    };
+    let installing = || Offer { served: true, ..fetched() };
+    assert!(asks(fetched(), "rauc-hawkbit-c-agent/1.4"));
+    assert!(!asks(offer(), "rauc-hawkbit-c-agent/1.4"), "it has no order yet");
+    assert!(!asks(installing(), "rauc-hawkbit-c-agent/1.4"));
+    assert!(!asks(fetched(), "libcurl-agent/1.0"));
+}
+
+#[test]
 fn b_2_a_plain_poll_tells_the_heart_nothing() {
     let mut world = World::new(Some(fetched()));
     let (seen, answer) = world.send(&poll());

@@ -324,6 +324,48 @@ fn success_without_a_download_is_offered_again_under_a_new_id() {
     assert_eq!(site.at("g1"), Step::Failed(FailedReason::SuccessWithoutDownload));
 }
 
+/// RAUC may read just the parts that it installs, while it installs them.
+#[test]
+fn who_installs_while_it_reads_is_installing_from_its_first_progress_and_done_with_any_byte() {
+    let progress = || word(Execution::Proceeding, Finished::None);
+    let deadline = |site: &Site| site.member("g1").action.as_ref().unwrap().deadline;
+    let mut site = Site::rolling(1, |_| {});
+    site.happens(Event::Client(id("g1"), Client::Rauc));
+    site.fetch("g1");
+    site.says("g1", progress());
+    assert_eq!(site.at("g1"), Step::Downloading, "it has no byte yet");
+    site.request("g1", Bytes::Some);
+    site.body_ended("g1");
+    assert_eq!(site.at("g1"), Step::Downloading);
+    let since = deadline(&site);
+    site.says("g1", progress());
+    assert_eq!(site.at("g1"), Step::Installing);
+    assert_eq!(deadline(&site), since, "what is left to read keeps its time");
+    site.restart();
+    site.list();
+    site.says("g1", success());
+    assert_eq!(site.at("g1"), Step::Confirming);
+
+    let mut site = Site::rolling(1, |_| {});
+    site.happens(Event::Client(id("g1"), Client::Rauc));
+    site.fetch("g1");
+    site.says("g1", progress());
+    site.says("g1", success());
+    assert_eq!(site.at("g1"), Step::Offered, "no byte is no download");
+}
+
+#[test]
+fn progress_of_a_client_that_reads_everything_first_begins_no_install() {
+    for client in [Client::Generic, Client::SwUpdate, Client::Zephyr] {
+        let mut site = Site::rolling(1, |_| {});
+        site.happens(Event::Client(id("g1"), client));
+        site.fetch("g1");
+        site.request("g1", Bytes::Some);
+        site.says("g1", word(Execution::Proceeding, Finished::None));
+        assert_eq!(site.at("g1"), Step::Downloading);
+    }
+}
+
 #[test]
 fn a_complete_file_that_is_asked_for_again_under_a_new_id_is_a_download() {
     let mut site = Site::rolling(1, |_| {});

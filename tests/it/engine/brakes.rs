@@ -23,7 +23,7 @@ fn hold_and_pause_withdraw_an_unfetched_offer_in_the_same_commit() {
     assert_ne!(site.order("g1"), before, "an order that was never fetched leaves nothing behind");
     site.edit("main", |spec| spec.paused = true);
     assert_eq!((site.at("g1"), site.sees_link("g1")), (PAUSED, false));
-    assert!(matches!(site.phase(), Phase::Reconciling("Paused", _)));
+    assert!(matches!(site.phase(), Phase::Reconciling(ReconcilingReason::Paused, _)));
 }
 
 #[test]

@@ -58,7 +58,7 @@ fn a_rollout_whose_gateways_a_newer_one_took_over_says_so() {
     site.list();
     site.verify();
     assert_eq!(site.count(SUPERSEDED), 2);
-    assert!(matches!(site.phase(), Phase::Stalled("Superseded", _)), "{:?}", site.phase());
+    assert!(matches!(site.phase(), Phase::Stalled(StalledReason::Superseded, _)), "{:?}", site.phase());
 }
 
 /// The controller id of whom `why` explains.
@@ -238,7 +238,7 @@ fn nothing_new_starts_for_a_rollout_that_is_no_longer_listed() {
     site.list();
     assert_eq!((site.at(&rest[0]), site.at(&rest[1])), (Step::Downloading, UNLISTED));
     assert!(!site.sees_link(&rest[1]));
-    assert!(matches!(site.phase(), Phase::Reconciling("Unlisted", _)));
+    assert!(matches!(site.phase(), Phase::Reconciling(ReconcilingReason::Unlisted, _)));
     // what is under way is watched to its end
     site.request(&rest[0], Bytes::Some);
     site.served(&rest[0]);

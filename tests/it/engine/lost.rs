@@ -28,7 +28,7 @@ fn resume(site: &mut Site) {
 fn after_a_loss_nothing_is_offered_until_a_local_resume() {
     let mut site = lost();
     assert_eq!(site.count(LOST), 3);
-    assert!(matches!(site.phase(), Phase::Stalled("StoreLost", _)));
+    assert!(matches!(site.phase(), Phase::Stalled(StalledReason::StoreLost, _)));
     site.restart();
     site.list();
     site.wait(minutes(600));

@@ -4,9 +4,11 @@
 mod attempts;
 mod brakes;
 mod confirming;
+mod dropped;
 mod feedback;
 mod listing;
 mod lost;
+mod needs;
 mod offline;
 mod site;
 mod waves;

@@ -359,4 +359,5 @@ fn write(disk: &mut Snapshot, batch: &Batch) {
     put(&mut disk.rollouts, &batch.rollouts);
     put(&mut disk.members, &batch.members);
     put(&mut disk.artifacts, &batch.artifacts);
+    put(&mut disk.drops, &batch.drops);
 }

@@ -27,7 +27,7 @@ fn members_are_never_frozen_before_the_first_list() {
 fn members_are_never_frozen_at_zero() {
     let mut site = Site::rolling(0, |_| {});
     assert!(site.main().frozen.is_none());
-    assert!(matches!(site.phase(), Phase::Stalled("NoMembers", _)), "{:?}", site.phase());
+    assert!(matches!(site.phase(), Phase::Stalled(StalledReason::NoMembers, _)), "{:?}", site.phase());
     site.declare_gateways(2);
     site.list();
     assert_eq!(site.main().frozen.as_ref().unwrap().total, 2);
@@ -43,7 +43,7 @@ fn members_are_not_frozen_before_the_artifact_is_verified() {
     assert_eq!(site.count(waiting(WaitingReason::ArtifactNotVerified)), 2);
     let digest = site.rollouts["main"].artifact.key.digest;
     site.happens(Event::Artifact(digest, ArtifactFact::Failed("another digest".into())));
-    assert!(matches!(site.phase(), Phase::Stalled("ArtifactFailed", _)));
+    assert!(matches!(site.phase(), Phase::Stalled(StalledReason::ArtifactFailed, _)));
     assert!(site.main().frozen.is_none());
     site.verify();
     assert_eq!(site.count(Step::Offered), 1);
@@ -72,7 +72,7 @@ fn by_default_one_gateway_goes_first_and_the_rest_after_its_soak() {
     site.update(&canary);
     site.wait(SOAK - POLL);
     assert_eq!(site.count(waiting(WaitingReason::WaveNotOpen)), 9);
-    assert!(matches!(site.phase(), Phase::Reconciling("Soaking", _)));
+    assert!(matches!(site.phase(), Phase::Reconciling(ReconcilingReason::Soaking, _)));
     site.wait(POLL);
     assert_eq!(site.count(Step::Offered), 9);
 }
@@ -132,7 +132,7 @@ fn a_canary_that_failed_under_a_high_limit_stalls_as_unproven() {
     site.fail(&canary);
     site.wait(minutes(600));
     assert!(site.main().tripped.is_none());
-    assert!(matches!(site.phase(), Phase::Stalled("WaveUnproven", _)));
+    assert!(matches!(site.phase(), Phase::Stalled(StalledReason::WaveUnproven, _)));
     assert_eq!(site.count(waiting(WaitingReason::WaveNotOpen)), 3);
 }
 
@@ -171,7 +171,7 @@ fn a_wave_of_which_less_than_half_is_updated_is_not_proven() {
     site.update(&rest[1]);
     rest[2..].iter().for_each(|gateway| site.offline(gateway));
     site.wait(minutes(600));
-    assert!(matches!(site.phase(), Phase::Reconciling("WaveOpen", _)), "{:?}", site.phase());
+    assert!(matches!(site.phase(), Phase::Reconciling(ReconcilingReason::WaveOpen, _)), "{:?}", site.phase());
     site.seen(&rest[2]);
     site.update(&rest[2]);
     site.wait(SOAK);
@@ -188,7 +188,7 @@ fn the_failure_limit_of_a_wave_is_rounded_up_and_reached_at_it() {
     site.fail(&rest[1]);
     let tripped = site.main().tripped.clone().unwrap();
     assert_eq!((tripped.failures, tripped.limit, tripped.wave), (2, 2, Some(1)));
-    assert!(matches!(site.phase(), Phase::Stalled("FailureLimit", _)));
+    assert!(matches!(site.phase(), Phase::Stalled(StalledReason::FailureLimit, _)));
 }
 
 #[test]

@@ -138,7 +138,7 @@ fn a_cached_file_that_is_short_or_gone_cuts_the_body_and_pads_nothing() {
         assert_eq!((answer.status, answer.whole), (200, false));
         assert!(site.bytes[..100_000].starts_with(&answer.body));
         assert!(site.excused());
-        assert_eq!(site.context.stats.now().broken, 1);
+        assert_eq!((site.context.stats.now().broken, site.unreadable.borrow().len()), (1, 1));
         assert!(!facts(&site).iter().any(|event| matches!(event, Event::Served(..))));
     });
 }
@@ -272,5 +272,19 @@ fn a_device_that_takes_little_at_a_time_is_slow_and_not_stalled() {
         }
         assert!(begin.elapsed() > 2 * stall);
         assert!(!facts(&site).iter().any(|event| matches!(event, Event::BodyEnded(..))));
+    });
+}
+
+#[test]
+fn a_cached_file_that_cannot_be_read_is_told_and_costs_the_gateway_nothing() {
+    run(async {
+        let site = fetched(Caps::default()).await;
+        // its first byte is an input/output error, as on a disk with a bad sector
+        std::fs::remove_file(&site.file).unwrap();
+        std::os::unix::fs::symlink("/proc/self/mem", &site.file).unwrap();
+        let answer = site.ask(&format!("GET {}", site.artifact_path()), b"").await;
+        assert_eq!((answer.status, answer.whole, answer.body.len()), (200, false, 0));
+        assert!(site.excused());
+        assert_eq!(site.unreadable.borrow().len(), 1, "it is to be verified, and fetched again");
     });
 }

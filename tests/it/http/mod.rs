@@ -51,6 +51,8 @@ pub(crate) struct Site {
     pub(crate) ready: Rc<Cell<bool>>,
     pub(crate) bytes: Vec<u8>,
     pub(crate) file: PathBuf,
+    /// The digests whose files did not give their bytes.
+    pub(crate) unreadable: Rc<RefCell<Vec<Digest>>>,
     stop: RefCell<Option<oneshot::Sender<()>>>,
     pub(crate) served: RefCell<Option<tokio::task::JoinHandle<()>>>,
     _dir: tempfile::TempDir,
@@ -89,12 +91,15 @@ impl Site {
             }
         };
         let begin = std::time::Instant::now();
+        let unreadable = Rc::<RefCell<Vec<Digest>>>::default();
+        let noted = Rc::clone(&unreadable);
         let context = Rc::new(Context::new(
             Rc::clone(&board),
             Rc::new(RefCell::new(Presence::new(pacing))),
             Settings { tenants: vec!["DEFAULT".into()], poll_interval: Duration::from_secs(1), url: None },
             Rc::new(move || SiteTime(u64::try_from(begin.elapsed().as_millis()).unwrap())),
             Rc::new(open),
+            Rc::new(move |digest: &Digest| noted.borrow_mut().push(*digest)),
             Sink::new(sender),
             caps,
         ));
@@ -112,6 +117,7 @@ impl Site {
             ready,
             bytes,
             file,
+            unreadable,
             stop: RefCell::new(Some(stop)),
             served: RefCell::new(Some(served)),
             _dir: dir,

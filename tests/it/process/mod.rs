@@ -2,16 +2,21 @@
 
 mod cache;
 mod commands;
+mod damaged;
 mod device;
+mod drops;
+mod drops_and_disks;
+mod drops_and_reports;
 mod edits;
 mod full_disk;
 mod journal;
 mod kept_state;
 mod killed;
-mod site;
+mod room;
+pub mod site;
 mod site_file;
 mod terminal;
-mod wire;
+pub mod wire;
 mod words;
 
 use std::thread::sleep;

@@ -20,8 +20,12 @@ pub enum Op {
     UntilDue,
     /// People declare all this.
     Declare(Vec<GatewayTyped>, Vec<RolloutTyped>),
+    /// Somebody drops all this.
+    Drop(Vec<GatewayTyped>, Vec<RolloutTyped>),
     /// An artifact is verified, or not.
     Artifact(u8, bool),
+    /// An artifact is in the way.
+    Collect(u8),
     Seen(u8),
     Quiet(u8),
     Offline(u8),
@@ -207,7 +211,12 @@ fn simple() -> impl Strategy<Value = Op> {
         1 => (0_u64..5_000_000).prop_map(Op::Wait),
         3 => Just(Op::UntilDue),
         2 => declare(),
+        2 => declare().prop_map(|declared| match declared {
+            Op::Declare(gateways, rollouts) => Op::Drop(gateways, rollouts),
+            other => other,
+        }),
         2 => (file(), proptest::bool::weighted(0.8)).prop_map(|(file, good)| Op::Artifact(file, good)),
+        1 => file().prop_map(Op::Collect),
         4 => gateway().prop_map(Op::Seen),
         2 => gateway().prop_map(Op::Quiet),
         1 => gateway().prop_map(Op::Offline),

@@ -1,9 +1,10 @@
-//! The order in which members are offered.
+//! The sequence in which members are offered.
 
 use sha2::{Digest as _, Sha256};
 
-/// A member's place among those of an artifact and version, by its controller id: the smallest is offered first. It differs from artifact to artifact, so that it isn't always the same
-/// gateway that goes first, and it is the same wherever it is computed.
+/// A member's place among those of an artifact and version, by its controller id: the smallest is offered first. It differs
+/// from artifact to artifact, so that it isn't always the same gateway that goes first, and it is the same wherever it is
+/// computed.
 pub fn order_key(artifact: &str, version: &str, gateway: &str) -> u64 {
     let mut hash = Sha256::new();
     for part in [artifact, version, gateway] {
