@@ -2,6 +2,8 @@
 //!
 //! Owns every setting of a site and its default. A setting is here only if something uses it.
 
+mod change;
+mod file;
 mod uplink;
 
 use std::collections::BTreeMap;
@@ -21,6 +23,8 @@ use crate::resources::{
     API_VERSION, Document, FieldError, IntOrBytes, Limits, Schema, documents, parse_bytes, problems,
 };
 
+pub use change::Change;
+pub use file::{Flags, SiteFile};
 pub use uplink::{TypedUplink, Uplink};
 
 /// A site's configuration, checked; all paths are absolute.
@@ -177,19 +181,18 @@ pub struct TypedLimits {
 
 /// Reads and checks a site file.
 pub fn load(file: &Path) -> Result<SiteConfig, ConfigError> {
-    checked(read(file)?, file)
+    SiteFile { path: file.into(), flags: Flags::default() }.load()
 }
 
 /// Checks what was typed in a site file, or put in its place by flags.
-pub fn checked(typed: TypedSiteConfig, file: &Path) -> Result<SiteConfig, ConfigError> {
+fn checked(typed: TypedSiteConfig, file: &Path) -> Result<SiteConfig, ConfigError> {
     typed.check(&base(file)).map_err(|error| ConfigError::Wrong { file: file.into(), errors: vec![error] })
 }
 
-/// Reads a site file as typed.
-pub fn read(file: &Path) -> Result<TypedSiteConfig, ConfigError> {
+/// Reads what is in a site file, as typed.
+fn parse(bytes: &[u8], file: &Path) -> Result<TypedSiteConfig, ConfigError> {
     let unreadable = |why: String| ConfigError::Unreadable { file: file.into(), why };
-    let bytes = read_bounded(file).map_err(unreadable)?;
-    let mut documents = documents(&bytes);
+    let mut documents = documents(bytes);
     let document = match (documents.next(), documents.len()) {
         (Some(document), 0) => document.map_err(|error| unreadable(error.to_string()))?,
         (None, _) => {

@@ -4,7 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::ArtifactError;
 use super::copy::{Pass, pass};
@@ -17,7 +17,7 @@ use crate::model::{ArtifactSpec, Digest, Sums};
 #[derive(Debug, Clone)]
 pub struct Cache {
     dir: PathBuf,
-    reserve: u64,
+    reserve: Arc<AtomicU64>,
     stop: Arc<AtomicBool>,
 }
 
@@ -29,7 +29,12 @@ impl Cache {
         let dir = cache_dir(state);
         std::fs::create_dir_all(&dir)?;
         sweep(&dir)?;
-        Ok(Self { dir, reserve, stop: Arc::default() })
+        Ok(Self { dir, reserve: Arc::new(reserve.into()), stop: Arc::default() })
+    }
+
+    /// Another reserve is in force from the next artifact on.
+    pub fn set_reserve(&self, reserve: u64) {
+        self.reserve.store(reserve, Ordering::Relaxed);
     }
 
     /// Ends whatever is under way soon, with [`ArtifactError::Stopped`].
@@ -144,9 +149,10 @@ impl Cache {
         let disk = rustix::fs::statvfs(&self.dir)
             .map_err(|error| ArtifactError::io("cannot ask for the free space of", &self.dir)(error.into()))?;
         let free = disk.f_bavail.saturating_mul(disk.f_frsize);
-        let needed = size.saturating_add(self.reserve);
+        let reserve = self.reserve.load(Ordering::Relaxed);
+        let needed = size.saturating_add(reserve);
         if free < needed {
-            return Err(ArtifactError::DiskFull { dir: self.dir.clone(), free, needed, reserve: self.reserve });
+            return Err(ArtifactError::DiskFull { dir: self.dir.clone(), free, needed, reserve });
         }
         Ok(())
     }

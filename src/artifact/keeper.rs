@@ -110,6 +110,14 @@ impl Keeper {
         })
     }
 
+    /// The site file says something else now: what could not be fetched is tried again at once.
+    pub fn configure(&self, reserve: u64, uplink: Uplink) {
+        self.cache.set_reserve(reserve);
+        self.fetcher.configure(uplink);
+        self.state.borrow_mut().failed.values_mut().for_each(|failure| failure.again = Instant::now());
+        self.look_again.notify_one();
+    }
+
     /// How many bytes of it are there, while it comes over the uplink.
     pub fn fetching(&self, digest: &Digest) -> Option<u64> {
         self.state.borrow().busy.get(digest)?.bytes()

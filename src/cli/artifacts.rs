@@ -8,24 +8,27 @@ use std::process::ExitCode;
 use indicatif::BinaryBytes;
 use serde::Serialize;
 
-use super::at_rest::AtRest;
+use super::at_rest::Visit;
 use super::control::SiteArgs;
+use super::prose::{count, last_written, paragraph, sentence};
 use super::table::table;
+use super::watch::{WatchArgs, show};
 use super::{Output, fetching};
 use crate::artifact::{CachedFile, CachedKind, cache_dir, cached_files};
 use crate::site::report::{self, FreedFile, FreedFiles, KnownArtifact, KnownArtifacts, ProgressLine};
 
 /// List the artifacts in the cache, and what each is kept for
-///
-/// Without a running site they are read from a copy of its store.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Without a running site they are read from a copy of its store.")]
 pub struct ArtifactsArgs {
     #[command(subcommand)]
     command: Option<Command>,
     #[command(flatten)]
     site: SiteArgs,
-    /// How to answer
-    #[arg(short, long, value_enum, default_value_t, global = true)]
+    #[command(flatten)]
+    watch: WatchArgs,
+    /// How to answer: text, json or yaml
+    #[arg(short, long, value_name = "FORMAT", value_enum, default_value_t, hide_possible_values = true, global = true)]
     output: Output,
 }
 
@@ -41,7 +44,13 @@ enum Command {
 
 /// The cache.
 #[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
 struct List {
+    /// A process runs; otherwise its store says what is wanted.
+    running: bool,
+    /// When the store was last written; only of a site that does not run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    saved_at: Option<String>,
     artifacts: Vec<Line>,
     /// Files that are no artifacts.
     others: Vec<Other>,
@@ -99,47 +108,42 @@ struct Other {
 
 pub(super) fn run(args: &ArtifactsArgs, out: &mut impl Write) -> anyhow::Result<ExitCode> {
     match args.command {
-        None => show(args, out)?,
-        Some(Command::Prune { dry_run }) => prune(args, dry_run, out)?,
+        None => list_them(args, out),
+        Some(Command::Prune { dry_run }) => prune(args, dry_run, out),
     }
-    Ok(ExitCode::SUCCESS)
 }
 
-fn show(args: &ArtifactsArgs, out: &mut impl Write) -> anyhow::Result<()> {
-    let state = args.site.state()?;
-    let known: KnownArtifacts = match args.site.get_if_it_runs("/v1/artifacts")? {
-        Some(known) => known,
-        None => report::artifacts(AtRest::open(&state)?.state(), |_| None),
+fn list_them(args: &ArtifactsArgs, out: &mut impl Write) -> anyhow::Result<ExitCode> {
+    let mut visit = Visit::new(&args.site);
+    let ask = || {
+        let mut at_rest = None;
+        let known = visit.get("/v1/artifacts", |site| {
+            at_rest = Some(site.saved_at());
+            Ok(report::artifacts(site.state(), |_| None))
+        })?;
+        Ok(List { running: at_rest.is_none(), saved_at: at_rest.flatten(), ..list(known, files(args)?) })
     };
-    let list = list(known, files(args)?);
-    match args.output {
-        Output::Json => writeln!(out, "{}", serde_json::to_string_pretty(&list)?)?,
-        Output::Text => out.write_all(text(&list).as_bytes())?,
-    }
-    Ok(())
+    show(args.watch, args.output, out, ask, text)
 }
 
-fn prune(args: &ArtifactsArgs, dry_run: bool, out: &mut impl Write) -> anyhow::Result<()> {
+fn prune(args: &ArtifactsArgs, dry_run: bool, out: &mut impl Write) -> anyhow::Result<ExitCode> {
     let freed = if dry_run {
         let known: KnownArtifacts = args.site.get("/v1/artifacts")?;
         if known.all_stay { FreedFiles::default() } else { would_go(&list(known, files(args)?)) }
     } else {
         args.site.post("/v1/artifacts/prune")?
     };
-    match args.output {
-        Output::Json => writeln!(out, "{}", serde_json::to_string_pretty(&freed)?)?,
-        Output::Text if freed.freed.is_empty() => {
-            writeln!(out, "nothing can go: `lamplighter artifacts` says what each is kept for")?;
-        }
-        Output::Text => {
-            for file in &freed.freed {
-                writeln!(out, "{}  {}", file.file, BinaryBytes(file.bytes))?;
-            }
-            let (what, sum) = (if dry_run { "would be free" } else { "are free" }, BinaryBytes(freed.bytes));
-            writeln!(out, "{sum} {what}")?;
-        }
+    args.output.print(out, &freed, |freed| freed_text(freed, dry_run))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn freed_text(freed: &FreedFiles, dry_run: bool) -> String {
+    if freed.freed.is_empty() {
+        return sentence("nothing can go: `lamplighter artifacts` says what each is kept for");
     }
-    Ok(())
+    let file = |file: &FreedFile| sentence(&format!("{}  {}", file.file, BinaryBytes(file.bytes)));
+    let (what, sum) = (if dry_run { "would be free" } else { "are free" }, BinaryBytes(freed.bytes));
+    freed.freed.iter().map(file).collect::<String>() + &sentence(&format!("{sum} {what}"))
 }
 
 fn files(args: &ArtifactsArgs) -> anyhow::Result<Vec<CachedFile>> {
@@ -181,7 +185,7 @@ fn list(mut known: KnownArtifacts, files: Vec<CachedFile>) -> List {
     // what is neither here nor wanted is history
     let missing = known.artifacts.into_iter().filter(|(_, known)| !known.rollouts.is_empty());
     lines.extend(missing.map(|(digest, known)| (digest.clone(), line(digest, known, None))));
-    List { artifacts: lines.into_values().collect(), others }
+    List { running: true, saved_at: None, artifacts: lines.into_values().collect(), others }
 }
 
 fn line(digest: String, known: KnownArtifact, cached: Option<u64>) -> Line {
@@ -205,8 +209,14 @@ fn line(digest: String, known: KnownArtifact, cached: Option<u64>) -> Line {
 }
 
 fn text(list: &List) -> String {
+    let mut text = String::new();
+    if !list.running {
+        let when = last_written(list.saved_at.as_deref());
+        text += &paragraph("", &format!("the site does not run; its store was last written {when}"));
+        text += "\n";
+    }
     if list.artifacts.is_empty() && list.others.is_empty() {
-        return "the cache is empty, and no rollout wants an artifact\n".into();
+        return text + &paragraph("", "the cache is empty, and no rollout wants an artifact");
     }
     let or_dash = |names: &[String]| if names.is_empty() { "-".into() } else { names.join(", ") };
     let size = |size: Option<u64>| size.map_or("-".into(), |size| BinaryBytes(size).to_string());
@@ -223,9 +233,9 @@ fn text(list: &List) -> String {
         };
         vec![short(&other.file), "-".into(), size(Some(other.size)), other.state.into(), kept_for.into()]
     }));
-    let mut text = table(&["SHA256", "ARTIFACT", "SIZE", "STATE", "KEPT FOR"], &rows);
+    text += &table(&["SHA256", "ARTIFACT", "SIZE", "STATE", "KEPT FOR"], &rows, &["SIZE", "ARTIFACT"]);
     for (it, why) in list.artifacts.iter().filter_map(|it| Some((it, it.why.as_ref()?))) {
-        let _ = writeln!(text, "{}: {why}", short(&it.digest));
+        text += &sentence(&format!("{}: {why}", short(&it.digest)));
     }
     for it in &list.artifacts {
         if let Some(words) = it.progress.as_ref().and_then(|progress| fetching::words(progress, it.size)) {
@@ -234,7 +244,7 @@ fn text(list: &List) -> String {
     }
     let cached: Vec<u64> = list.artifacts.iter().filter(|it| it.cached).filter_map(|it| it.size).collect();
     let total = cached.iter().chain(list.others.iter().map(|other| &other.size)).sum();
-    let _ = writeln!(text, "\n{} in the cache, {}", cached.len(), BinaryBytes(total));
+    let _ = writeln!(text, "\n{} in the cache, {}", count(cached.len(), "artifact"), BinaryBytes(total));
     text
 }
 

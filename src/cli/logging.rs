@@ -7,6 +7,8 @@ use tracing::warn;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::prelude::*;
 
+use super::screen::wants_colours;
+
 /// How the log is written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Format {
@@ -27,7 +29,7 @@ pub(super) fn start(format: Format) {
         Some((Err(error), text)) => (None, Some((error, text))),
     };
     let filter = filter.unwrap_or_else(|| Targets::new().with_default(LevelFilter::INFO));
-    let colours = io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    let colours = io::stderr().is_terminal() && wants_colours();
     // a log that cannot be written, its reader gone or its disk full, must not end a site: saying so on stderr would panic
     let log = tracing_subscriber::fmt().with_max_level(LevelFilter::TRACE).log_internal_errors(false);
     let log = log.with_writer(io::stderr).with_ansi(colours);

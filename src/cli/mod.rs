@@ -15,14 +15,18 @@ mod fetching;
 mod journal;
 mod logging;
 mod man;
+mod output;
 mod prose;
 mod report;
 mod resume;
 mod run;
+mod screen;
 pub mod simulate;
 mod status;
+mod style;
 mod table;
 mod verify;
+mod watch;
 mod why;
 
 use std::io::{self, Write};
@@ -32,17 +36,21 @@ use clap::{Parser, Subcommand};
 
 use crate::config::ConfigError;
 
+pub use output::Output;
+
 /// Where a site file lies if nobody says.
 const SITE_FILE: &str = "/etc/lamplighter/site.yaml";
 
 /// Updates edge gateways wave by wave, offline, and can prove what it did.
 #[derive(Debug, Parser)]
-#[command(name = "lamplighter", version, propagate_version = true, arg_required_else_help = true)]
+#[command(name = "lamplighter", version, propagate_version = true, arg_required_else_help = true, max_term_width = 100)]
+#[command(after_help = "Exit codes: 0 done, 1 refused or failed, 2 bad usage or input.\n\
+    Begin with `lamplighter simulate`, or with `lamplighter check` and `lamplighter run` on a site file of yours.")]
 struct Cli {
     #[command(subcommand)]
     command: Command,
-    /// How the log is written
-    #[arg(long, value_enum, global = true, default_value_t)]
+    /// How the log is written to stderr: text or json
+    #[arg(long, value_name = "FORMAT", value_enum, global = true, default_value_t, hide_possible_values = true)]
     log_format: logging::Format,
 }
 
@@ -62,16 +70,6 @@ enum Command {
     Simulate(simulate::SimulateArgs),
     Completions(completions::CompletionsArgs),
     Man(man::ManArgs),
-}
-
-/// How a command answers.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum Output {
-    /// For people.
-    #[default]
-    Text,
-    /// For scripts.
-    Json,
 }
 
 /// Parses the command line and runs what it says.

@@ -17,15 +17,16 @@ use crate::site::report::{GatewayCount, GatewayLine, RefusalLine, RolloutLine};
 const MOST_NAMED: usize = 20;
 
 /// Read reports that were carried back from sites
-///
-/// Exits with 2 if one of the files is no report or was written by a newer version; the others are shown all the same.
 #[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Exits with 2 if one of the files is no report or was written by a newer version; the others are shown all the same."
+)]
 pub struct ReportArgs {
     /// Files that `lamplighter drop report` wrote
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// How to answer
-    #[arg(short, long, value_enum, default_value_t)]
+    /// How to answer: text, json or yaml
+    #[arg(short, long, value_name = "FORMAT", value_enum, default_value_t, hide_possible_values = true)]
     output: Output,
 }
 
@@ -63,10 +64,7 @@ pub(super) fn run(args: &ReportArgs, out: &mut impl Write) -> anyhow::Result<Exi
         }
     }
     let reports = Reports { reports };
-    match args.output {
-        Output::Json => writeln!(out, "{}", serde_json::to_string_pretty(&reports)?)?,
-        Output::Text => out.write_all(text(&reports.reports).as_bytes())?,
-    }
+    args.output.print(out, &reports, |reports| text(&reports.reports))?;
     Ok(end)
 }
 
@@ -99,7 +97,8 @@ fn text(reports: &[Report]) -> String {
         "STATE",
     ];
     let rows: Vec<Vec<String>> = reports.iter().flat_map(rows).collect();
-    let mut text = table(&headings, &rows);
+    let mut text =
+        table(&headings, &rows, &["MADE AT", "PENDING", "SKIPPED", "UPDATING", "OFFLINE", "ARTIFACT", "FAILED"]);
     for report in reports {
         let notes = notes(report);
         if !notes.is_empty() {

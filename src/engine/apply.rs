@@ -3,13 +3,14 @@
 use super::draft::Draft;
 use super::state::{Artifact, Member, Step};
 use super::{attributes, cancel, contact, download, dropped, duplicate, feedback, listing, needs};
-use crate::model::{ArtifactFact, Digest, Event, Order, Presence, Verdict, What};
+use crate::model::{ArtifactFact, Digest, Event, Order, Presence, Settings, Verdict, What};
 
 /// Takes one event into the draft. Events of gateways that nobody declared change nothing.
 pub fn apply(draft: &mut Draft, event: Event) -> Verdict {
     match event {
         Event::Started => started(draft),
         Event::StoreLost(detail) => store_lost(draft, detail),
+        Event::Configured(settings, detail) => configured(draft, settings, detail),
         Event::Listed(list) => listing::apply(draft, list),
         Event::Dropped(drop) => return dropped::apply(draft, drop),
         Event::Artifact(digest, fact) => artifact(draft, digest, fact),
@@ -58,6 +59,21 @@ fn started(draft: &mut Draft) {
 fn store_lost(draft: &mut Draft, detail: String) {
     draft.edit_site(|site| site.lost = true);
     draft.note(What::StoreLost, detail);
+    draft.touch_all();
+}
+
+/// Other settings are in force from now on.
+fn configured(draft: &mut Draft, settings: Settings, detail: String) {
+    let before = std::mem::replace(&mut draft.state.settings, settings);
+    if draft.state.settings.poll_interval < before.poll_interval {
+        // they come at the interval that they were told until they have heard the new one
+        let told = draft.state.gateways.iter().filter(|(_, gateway)| gateway.interval.is_none());
+        let told: Vec<_> = told.map(|(id, _)| id.clone()).collect();
+        for id in told {
+            draft.edit_gateway(&id, |gateway| gateway.interval = Some(before.poll_interval));
+        }
+    }
+    draft.note(What::SiteFileChanged, detail);
     draft.touch_all();
 }
 

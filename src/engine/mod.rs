@@ -44,6 +44,6 @@ pub use outlook::{GatewayView, OfferView, gateway_view, next_due};
 pub use phase::{Phase, Steps, Summary, phase, steps, summary};
 pub use sequence::order_key;
 pub use settle::{settle, settle_all};
-pub use state::{
-    Action, Artifact, Frozen, Gateway, Member, Rollout, Served, Settings, Site, State, Step, Tripped, Wave,
-};
+pub use state::{Action, Artifact, Frozen, Gateway, Member, Rollout, Served, Site, State, Step, Tripped, Wave};
+
+pub use crate::model::Settings;

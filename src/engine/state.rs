@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::allowance::Allowance;
 use crate::model::{
     ActionId, Client, ControllerId, DeclaredBy, Digest, FailedReason, GatewaySpec, Identity, Presence, Refusal,
-    RolloutId, RolloutSpec, SiteTime, SkippedReason, Sums, Texts, Version, WaitingReason,
+    RolloutId, RolloutSpec, Settings, SiteTime, SkippedReason, Sums, Texts, Version, WaitingReason,
 };
 
 /// Everything.
@@ -31,17 +31,6 @@ pub struct State {
     pub listed: bool,
     /// What the last list refused. Not on disk.
     pub refused: Vec<Refusal>,
-}
-
-/// What the engine needs to know of the site file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Settings {
-    /// What gateways are told.
-    pub poll_interval: Duration,
-    /// How many gateways may be offered or downloading at once.
-    pub download_slots: u32,
-    /// Under which attribute keys gateways report an artifact's version, where it is not the artifact's name.
-    pub version_keys: BTreeMap<String, Vec<String>>,
 }
 
 /// Counters and marks of the site.

@@ -1,7 +1,7 @@
 //! Which version a gateway runs.
 
-use super::state::{Gateway, Settings};
-use crate::model::{Texts, Version};
+use super::state::Gateway;
+use crate::model::{Settings, Texts, Version};
 
 impl Settings {
     /// The attribute keys under which an artifact's version is reported.

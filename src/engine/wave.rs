@@ -35,7 +35,8 @@ pub(super) fn freeze(draft: &mut Draft, id: RolloutId) {
             draft.edit_member(id, gateway, |member| member.wave = Some(at));
         }
     }
-    let detail = format!("{total} members in {} waves", waves.len());
+    let of = |count: usize, noun: &str| format!("{count} {noun}{}", if count == 1 { "" } else { "s" });
+    let detail = format!("{} in {}", of(queue.len(), "member"), of(waves.len(), "wave"));
     draft.edit_rollout(id, |rollout| {
         rollout.frozen = Some(Frozen { total, waves });
         rollout.requeue();

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use super::{ActionId, Contradiction, ControllerId, Digest, Dropped, GatewaySpec, Identity, RolloutSpec, Sums};
+use super::{
+    ActionId, Contradiction, ControllerId, Digest, Dropped, GatewaySpec, Identity, RolloutSpec, Settings, Sums,
+};
 
 /// A fact from outside.
 #[derive(Debug, Clone, PartialEq)]
@@ -13,6 +15,8 @@ pub enum Event {
     Started,
     /// The store before this one was lost; the text says what was set aside and why.
     StoreLost(String),
+    /// The site file changed; the text says how.
+    Configured(Settings, String),
     /// What all manifests together say now.
     Listed(Listing),
     /// A drop is complete, or was refused as it is.

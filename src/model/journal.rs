@@ -52,6 +52,8 @@ kinds! {
     What {
         /// The site's memory was lost; the detail says what was set aside.
         StoreLost,
+        /// The site file changed, and what it says now is in force; the detail says what that is.
+        SiteFileChanged,
         /// A person gave an order; the detail says who and which.
         Ordered,
         /// A drop was accepted; the detail names its file, the digest of that, and its objects.

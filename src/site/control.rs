@@ -18,7 +18,7 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{Semaphore, mpsc, oneshot};
 use tracing::{debug, warn};
 
-use super::report::{self, JournalFilter};
+use super::report::{self, JournalFilter, no_such_gateway};
 use crate::artifact::Keeper;
 use crate::device::Envelope;
 use crate::model::{Digest, Event, Order};
@@ -157,10 +157,7 @@ async fn answer(request: Request<Incoming>, control: Control, who: String) -> Re
     }
     match answer.await {
         Ok(Answer::Json(json)) => json_response(StatusCode::OK, json),
-        Ok(Answer::NoSuchGateway(name)) => {
-            let why = format!("there is no gateway {name:?}; `lamplighter status --gateways` lists them");
-            error(StatusCode::NOT_FOUND, &why)
-        }
+        Ok(Answer::NoSuchGateway(name)) => error(StatusCode::NOT_FOUND, &no_such_gateway(&name)),
         Ok(Answer::Unreadable(why)) => {
             error(StatusCode::SERVICE_UNAVAILABLE, &format!("{why}; look at the log and the disk, then ask again"))
         }

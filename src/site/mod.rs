@@ -13,6 +13,7 @@ mod records;
 pub mod report;
 mod run;
 mod shell;
+mod site_file;
 mod trouble;
 mod wanted;
 

@@ -17,10 +17,11 @@ use super::core::Core;
 use super::drops::DropDesk;
 use super::endpoints::Endpoints;
 use super::shell::{Shell, action_base, settings};
+use super::site_file::{self, Standing};
 use super::wanted;
 use crate::artifact::{Cache, Keeper, LeastSpeed, Patience, Uplink};
-use crate::config::SiteConfig;
-use crate::device::{self, Board, Caps, Context, Envelope, Opened, Pacing, Presence, Sink, ddi};
+use crate::config::{SiteConfig, SiteFile};
+use crate::device::{self, Board, Caps, Context, Envelope, Opened, Presence, Sink};
 use crate::intake::drops::{self, Drops};
 use crate::intake::{self, Manifests, Pace};
 use crate::model::{Digest, Event, Listing, Verdict};
@@ -50,8 +51,8 @@ pub enum RunError {
     Endpoints(String, #[source] io::Error),
 }
 
-/// Runs a site until `stop` says so. Needs a `LocalSet` on a current-thread runtime.
-pub async fn run(config: SiteConfig, mut stop: watch::Receiver<bool>) -> Result<(), RunError> {
+/// Runs a site with the configuration that its file has, until `stop` says so. Needs a `LocalSet` on a current-thread runtime.
+pub async fn run(file: SiteFile, config: SiteConfig, mut stop: watch::Receiver<bool>) -> Result<(), RunError> {
     let config = Rc::new(config);
     let (store, recalled) = Handle::open_directory(&config.state).await?;
     let clock = Rc::new(Clock::resumed(&recalled.snapshot.time, config.devices.poll_interval));
@@ -76,7 +77,9 @@ pub async fn run(config: SiteConfig, mut stop: watch::Receiver<bool>) -> Result<
     let keeper = Keeper::new(cache, Patience::default(), uplink(&config));
     ask_before_collecting(&keeper, events_in.clone());
     let context = context(&config, &clock, &keeper, events_in.clone());
-    let manifests = Manifests::new(config.manifests.clone(), config.devices.poll_interval);
+    let (manifests, manifests_seen) = watch::channel(site_file::manifests(&config));
+    let (said, said_by_file) = watch::channel(None);
+    let standing = Standing::new(&file.path, clock.now().site);
     let mut shell = Shell {
         core: Core::rebuild(Default::default(), settings(&config), action_base()),
         store,
@@ -87,17 +90,19 @@ pub async fn run(config: SiteConfig, mut stop: watch::Receiver<bool>) -> Result<
         wanted,
         drops: Rc::clone(&shown_drops),
         committed,
-        manifests: manifests.clone(),
+        manifests,
         devices: context.clone(),
         next_due: None,
         saved_at: recalled.snapshot.time.site,
         trouble: None,
         config: config.clone(),
+        site_file: standing,
+        said_by_file,
     };
 
     // the first step sees what the manifests say, so that an edit made while the site was down counts before any device
     let (files, files_seen) = watch::channel(0);
-    let first = follow(manifests, files, events_in.clone());
+    let first = follow(manifests_seen, files, events_in.clone());
     let listing = tokio::select! {
         listing = first => listing.unwrap_or_default(),
         _ = stop.wait_for(|stop| *stop) => return Ok(()),
@@ -105,6 +110,7 @@ pub async fn run(config: SiteConfig, mut stop: watch::Receiver<bool>) -> Result<
     let opening = shell.rebuild(recalled, listing);
     shell.take(opening).await;
 
+    spawn_local(site_file::follow(file, Pace::default(), said));
     spawn_local(wanted::unite(wanted_by_rollouts, wanted_by_drops, all_wanted));
     if let Some(dir) = config.drops.clone() {
         let drops_there = Drops::new(dir, config.devices.poll_interval, drops::Pace::default());
@@ -160,7 +166,7 @@ fn ask_before_collecting(keeper: &Keeper, events: mpsc::Sender<Envelope>) {
 }
 
 /// What fetching needs.
-fn uplink(config: &SiteConfig) -> Uplink {
+pub(super) fn uplink(config: &SiteConfig) -> Uplink {
     let uplink = config.uplink.clone();
     Uplink {
         bytes_per_second: uplink.bytes_per_second,
@@ -181,13 +187,6 @@ impl Drop for RemovedAtEnd {
 
 /// What the device server needs.
 fn context(config: &SiteConfig, clock: &Rc<Clock>, keeper: &Rc<Keeper>, events: mpsc::Sender<Envelope>) -> Rc<Context> {
-    let devices = &config.devices;
-    let pacing = Pacing { told: devices.poll_interval, offline_after: devices.offline_after };
-    let settings = ddi::Settings {
-        tenants: devices.tenants.clone(),
-        poll_interval: devices.poll_interval,
-        url: devices.url.clone(),
-    };
     let (clock, keeper, damaged) = (clock.clone(), keeper.clone(), keeper.clone());
     let open = move |digest: &Digest| match keeper.open(digest) {
         Ok(file) => Opened::Ready(file),
@@ -195,8 +194,8 @@ fn context(config: &SiteConfig, clock: &Rc<Clock>, keeper: &Rc<Keeper>, events: 
     };
     Rc::new(Context::new(
         Rc::new(RefCell::new(Board::default())),
-        Rc::new(RefCell::new(Presence::new(pacing))),
-        settings,
+        Rc::new(RefCell::new(Presence::new(site_file::pacing(config)))),
+        site_file::device_settings(config),
         Rc::new(move || clock.now().site),
         Rc::new(open),
         Rc::new(move |digest| damaged.invalidate(digest)),
@@ -207,7 +206,7 @@ fn context(config: &SiteConfig, clock: &Rc<Clock>, keeper: &Rc<Keeper>, events: 
 
 /// Follows the manifests; the first listing comes back here, later ones become events.
 fn follow(
-    manifests: Manifests,
+    manifests: watch::Receiver<Manifests>,
     files: watch::Sender<u64>,
     events: mpsc::Sender<Envelope>,
 ) -> oneshot::Receiver<Listing> {

@@ -15,6 +15,7 @@ use super::control::{Answer, Asked, Query};
 use super::core::{Core, Stepped};
 use super::outlook::Outlook;
 use super::report;
+use super::site_file::{Said, Standing};
 use super::trouble::Trouble;
 use crate::artifact::Keeper;
 use crate::config::SiteConfig;
@@ -29,8 +30,6 @@ use crate::store::{Batch, Handle, Recalled};
 const MOST_EVENTS: usize = 64;
 /// Site time is saved this often while something is due, so that a crash loop cannot stop it.
 const SAVE_EVERY: Duration = Duration::from_secs(60);
-/// `why` looks through so many of the newest rows of the journal.
-const ROWS_FOR_WHY: usize = 4_000;
 
 /// Everything that the loop holds.
 pub(super) struct Shell {
@@ -46,18 +45,21 @@ pub(super) struct Shell {
     pub drops: Rc<RefCell<Vec<DropLine>>>,
     /// Counts commits.
     pub committed: watch::Sender<u64>,
-    pub manifests: Manifests,
+    pub manifests: watch::Sender<Manifests>,
     pub devices: Rc<Context>,
     pub next_due: Option<SiteTime>,
     pub saved_at: SiteTime,
     /// While there is some, nothing moves.
     pub trouble: Option<Trouble>,
+    pub site_file: Standing,
+    pub said_by_file: watch::Receiver<Said>,
 }
 
 /// What woke the loop.
 enum Woken {
     Event(Envelope),
     Query(Asked),
+    SiteFile,
     Due,
     Stop,
 }
@@ -80,6 +82,7 @@ impl Shell {
                 biased;
                 () = &mut stop => Woken::Stop,
                 query = queries.recv() => query.map_or(Woken::Stop, Woken::Query),
+                Ok(()) = self.said_by_file.changed() => Woken::SiteFile,
                 event = events.recv() => event.map_or(Woken::Stop, Woken::Event),
                 () = sleep => Woken::Due,
             };
@@ -87,6 +90,12 @@ impl Shell {
                 Woken::Stop => return,
                 Woken::Query((query, answer)) => {
                     let _ = answer.send(self.answer(query).await);
+                }
+                Woken::SiteFile => {
+                    let said = self.said_by_file.borrow().clone();
+                    if let Some(said) = said {
+                        self.reload(said).await;
+                    }
                 }
                 Woken::Event(first) => {
                     let mut waiting = vec![first];
@@ -180,7 +189,7 @@ impl Shell {
             Ok(recalled) => recalled,
             Err(error) => return self.fails(&error),
         };
-        let manifests = self.manifests.clone();
+        let manifests = self.manifests.borrow().clone();
         let listing = tokio::task::spawn_blocking(move || manifests.list()).await.unwrap_or_default();
         let opening = self.rebuild(recalled, listing);
         self.keeper.report_again();
@@ -232,7 +241,8 @@ impl Shell {
             Query::Status => {
                 let progress = |digest: &Digest| self.keeper.progress(digest);
                 let drops = self.drops.borrow().clone();
-                serde_json::to_vec(&report::status(&self.config.site, state, now, progress, drops, self.counters()))
+                let status = report::status(&self.config.site, state, now, progress, drops, self.counters());
+                serde_json::to_vec(&report::Status { site_file: Some(self.site_file.line(now)), ..status })
             }
             Query::Gateways => serde_json::to_vec(&report::gateways(state)),
             Query::Artifacts => serde_json::to_vec(&report::artifacts(state, |digest| self.keeper.progress(digest))),
@@ -245,7 +255,7 @@ impl Shell {
                 }
             }
             Query::Why(who) => {
-                let rows = self.store.journal(ROWS_FOR_WHY).await.unwrap_or_default();
+                let rows = self.store.journal(report::ROWS_FOR_WHY).await.unwrap_or_default();
                 let rows: Vec<_> = rows.into_iter().map(|row| row.entry).collect();
                 let presence = self.presence.borrow();
                 let polled = |id: &ControllerId| presence.last_poll(id.as_str());

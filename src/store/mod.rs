@@ -15,7 +15,7 @@ mod record;
 mod tables;
 mod watched;
 
-pub use copy::open_copy;
+pub use copy::{open_copy, store_file};
 pub use db::{Db, LostStore, Recalled};
 pub use directory::Directory;
 pub use error::{CommitError, OpenError, ReadError};

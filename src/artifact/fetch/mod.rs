@@ -60,8 +60,8 @@ pub(super) type Moved<'m> = &'m dyn Fn(u64) -> bool;
 /// Fetches artifacts.
 #[derive(Debug)]
 pub(super) struct Fetcher {
-    ca_files: Vec<PathBuf>,
-    credentials: Credentials,
+    ca_files: RefCell<Vec<PathBuf>>,
+    credentials: RefCell<Credentials>,
     least_speed: LeastSpeed,
     pace: Pace,
     resolver: Resolver,
@@ -85,8 +85,16 @@ impl Fetcher {
     pub fn new(uplink: Uplink) -> Self {
         let Uplink { bytes_per_second, ca_files, credentials, least_speed } = uplink;
         let (credentials, pace) = (Credentials::new(credentials), Pace::new(bytes_per_second));
+        let (ca_files, credentials) = (ca_files.into(), credentials.into());
         let (resolver, left_alone) = (Resolver::new(), RefCell::default());
         Self { ca_files, credentials, least_speed, pace, resolver, left_alone }
+    }
+
+    /// Other authorities and passwords count from the next fetch on, another limit at once.
+    pub fn configure(&self, uplink: Uplink) {
+        self.pace.set_rate(uplink.bytes_per_second);
+        self.ca_files.replace(uplink.ca_files);
+        self.credentials.replace(Credentials::new(uplink.credentials));
     }
 
     /// Brings the artifact from a source in the network into the cache. What came stays when it fails. A source that asked
@@ -197,14 +205,14 @@ impl Fetcher {
     }
 
     async fn session<'s>(&'s self, source: &'s Source) -> Result<Session<'s>, RemoteError> {
-        let (ca_files, resolver) = (self.ca_files.clone(), self.resolver.clone());
+        let (ca_files, resolver) = (self.ca_files.borrow().clone(), self.resolver.clone());
         let made = tokio::task::spawn_blocking(move || client::client(&ca_files, &resolver)).await;
         let client = made.unwrap_or_else(|stopped| Err(RemoteError::Client(stopped.to_string())))?;
         let image = match source {
             Source::Oci { image } => Some(image),
             Source::File { .. } | Source::Http { .. } => None,
         };
-        Ok(Session { client, credentials: &self.credentials, image, token: None.into() })
+        Ok(Session { client, credentials: self.credentials.borrow().clone(), image, token: None.into() })
     }
 }
 

@@ -19,9 +19,8 @@ use crate::resources::{API_VERSION, Kinds, Setting};
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Write the manifest of a rollout, with the artifact's digest and size
-///
-/// Copy it and the artifact into the drop directory of a site, in any order.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Copy it and the artifact into the drop directory of a site, in any order.")]
 #[command(disable_version_flag = true)]
 pub struct MakeArgs {
     /// The firmware file

@@ -11,9 +11,10 @@ use crate::cli::control::SiteArgs;
 use crate::site::report::{self, Counters, GatewayList, JournalFilter, JournalRowLine, JournalRows, Status};
 
 /// Write how the site stands, its gateways and its journal into one file
-///
-/// Without a running site it is read from a copy of its store. `lamplighter report` reads such files.
 #[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Without a running site it is read from a copy of its store. `lamplighter report` reads such files."
+)]
 pub struct ReportArgs {
     #[command(flatten)]
     site: SiteArgs,
@@ -46,8 +47,9 @@ fn of_running(site: &SiteArgs, status: Status) -> anyhow::Result<Bundle> {
 }
 
 fn at_rest(site: &SiteArgs) -> anyhow::Result<Bundle> {
-    let rest = AtRest::open(&site.state()?)?;
+    let rest = AtRest::open(site)?.announce();
     let status = report::status(&site.name(), rest.state(), rest.now(), |_| None, Vec::new(), Counters::default());
+    let status = Status { running: false, saved_at: rest.saved_at(), ..status };
     let mut gateways = report::gateways(rest.state()).gateways;
     for member in gateways.iter_mut().filter_map(|gateway| gateway.member.as_mut()) {
         if member.step == "Waiting" {

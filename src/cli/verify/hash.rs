@@ -4,9 +4,10 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use sha2::{Digest as _, Sha256};
 
+use crate::cli::screen::is_dumb;
 use crate::model::Digest;
 
 /// What a file is.
@@ -18,8 +19,9 @@ pub(in crate::cli) struct Hashed {
 
 /// A bar over so many bytes; it is seen only on a terminal.
 pub(in crate::cli) fn bar(bytes: u64) -> ProgressBar {
-    let bar = ProgressBar::new(bytes);
-    let shape = "{msg} [{bar:30}] {binary_bytes} of {binary_total_bytes}, {eta} left";
+    let target = if is_dumb() { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
+    let bar = ProgressBar::with_draw_target(Some(bytes), target);
+    let shape = "{msg} {percent:>3} % [{wide_bar}] {eta} left";
     if let Ok(style) = ProgressStyle::with_template(shape) {
         bar.set_style(style.progress_chars("=> "));
     }

@@ -53,9 +53,13 @@ impl Presence {
         Self { pacing: checked(pacing), tracks: HashMap::new(), due: BTreeSet::new() }
     }
 
-    /// Takes other settings; they work from each gateway's next sign of life on.
+    /// Takes other settings: when silence means offline from now on, the interval from each gateway's next poll on.
     pub fn set_pacing(&mut self, pacing: Pacing) {
         self.pacing = checked(pacing);
+        let ids: Vec<_> = self.tracks.keys().cloned().collect();
+        for id in &ids {
+            self.list(id);
+        }
     }
 
     /// Starts over from what the store says: state, pace if it is not the one told, and client of each gateway.

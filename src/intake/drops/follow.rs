@@ -9,7 +9,6 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use super::Desk;
 use super::state::Drops;
-use crate::intake::follow::settle;
 use crate::intake::watch::Watch;
 use crate::model::{Dropped, Verdict};
 
@@ -38,7 +37,7 @@ pub async fn follow(drops: Drops, mut desk: impl Desk) {
         let patience = if watched { pace.look.rescan } else { pace.look.poll };
         let patience = passed.again.map_or(patience, |again| patience.min(again));
         tokio::select! {
-            () = heard.more_than(before) => settle(&heard, pace.look).await,
+            () = heard.more_than(before) => heard.settle(pace.look).await,
             () = desk.changed(), if drops.is_waiting() || drops.has_accepted() => sleep_until(earliest).await,
             () = sleep(patience) => {}
         }

@@ -9,5 +9,12 @@ mod why;
 pub use artifacts::{FreedFile, FreedFiles, KnownArtifact, KnownArtifacts, ProgressLine, artifacts, freed};
 pub use gateways::{GatewayLine, GatewayList, MemberLine, gateways};
 pub use journal::{JournalFilter, JournalRowLine, JournalRows, journal};
-pub use status::{ArtifactLine, Counters, GatewayCount, RefusalLine, RolloutLine, Status, WaveLine, status};
-pub use why::{JournalLine, MemberWhy, Why, why};
+pub use status::{
+    ArtifactLine, Counters, GatewayCount, RefusalLine, RolloutLine, SiteFileLine, Status, WaveLine, status,
+};
+pub use why::{JournalLine, MemberWhy, ROWS_FOR_WHY, Why, no_such_gateway, why};
+
+/// Whoever answers runs, also one of a version that does not say so.
+fn yes() -> bool {
+    true
+}

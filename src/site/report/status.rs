@@ -14,6 +14,15 @@ use crate::model::{Digest, SiteTime};
 pub struct Status {
     /// The site's name.
     pub site: String,
+    /// A process runs; otherwise this is what its store says.
+    #[serde(default = "super::yes")]
+    pub running: bool,
+    /// When the store was last written, RFC 3339; only of a site that does not run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub saved_at: Option<String>,
+    /// The site file; only of a site that runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub site_file: Option<SiteFileLine>,
     /// The store before this one was lost, and nobody has said `resume` yet.
     pub store_lost: bool,
     /// The rollouts, newest first.
@@ -27,6 +36,24 @@ pub struct Status {
     pub drops: Vec<DropLine>,
     /// What the process did since it started.
     pub counters: Counters,
+}
+
+/// How the site file stands to what is in force.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SiteFileLine {
+    /// The file.
+    pub file: String,
+    /// For how long what it said last is in force.
+    pub in_force_seconds: u64,
+    /// Why what it says now is not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+    /// For how long it has been so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem_seconds: Option<u64>,
+    /// Fields in which it says something else, to be in force from the next start on.
+    pub needs_restart: Vec<String>,
 }
 
 /// How many gateways there are.
@@ -132,6 +159,9 @@ pub fn status(
     let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
     Status {
         site: site.to_owned(),
+        running: true,
+        saved_at: None,
+        site_file: None,
         store_lost: state.site.lost,
         rollouts: rollouts.into_iter().map(|rollout| rollout_line(state, rollout, now, &progress)).collect(),
         gateways: GatewayCount {

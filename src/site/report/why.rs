@@ -7,10 +7,19 @@ use crate::device::Progress;
 use crate::engine::{Member, Rollout, State, Step};
 use crate::model::{ControllerId, JournalEntry, SiteTime, Texts};
 
+/// So many of the newest rows of the journal are looked through.
+pub const ROWS_FOR_WHY: usize = 4_000;
+
 /// Why one gateway is where it is.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Why {
+    /// A process runs; otherwise this is what its store says.
+    #[serde(default = "super::yes")]
+    pub running: bool,
+    /// When the store was last written, RFC 3339; only of a site that does not run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub saved_at: Option<String>,
     /// What people call it.
     pub name: String,
     /// How it names itself.
@@ -78,6 +87,11 @@ pub struct JournalLine {
     pub detail: String,
 }
 
+/// What is said when nobody is called so.
+pub fn no_such_gateway(who: &str) -> String {
+    format!("there is no gateway {who:?}; `lamplighter status --gateways` lists them")
+}
+
 /// Finds a gateway by its name or its controller id, and explains it.
 pub fn why(
     state: &State,
@@ -96,6 +110,8 @@ pub fn why(
     rollouts.sort_by_key(|(rollout, _)| std::cmp::Reverse(rollout.arrival));
     let progress = progress(id);
     Some(Why {
+        running: true,
+        saved_at: None,
         name: gateway.spec.name.clone(),
         controller_id: id.to_string(),
         presence: format!("{:?}", gateway.presence),

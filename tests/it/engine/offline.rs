@@ -1,6 +1,6 @@
 //! Silence: what it excuses, and what it does not.
 
-use lamplighter::engine::Step;
+use lamplighter::engine::{Settings, Step};
 use lamplighter::model::*;
 
 use super::site::*;
@@ -73,6 +73,61 @@ fn an_interval_is_never_shorter_than_what_gateways_are_told() {
     assert_eq!(site.at("g1"), Step::Offered);
     site.wait(POLL);
     assert_eq!(site.at("g1"), Step::Offered);
+}
+
+fn told(site: &mut Site, interval: std::time::Duration) {
+    let settings = Settings { poll_interval: interval, ..site.settings.clone() };
+    site.settings = settings.clone();
+    site.happens(Event::Configured(settings, format!("devices.pollInterval is {interval:?}")));
+}
+
+#[test]
+fn who_was_told_a_longer_interval_has_it_until_the_new_one_was_heard_also_over_a_restart() {
+    let mut site = Site::rolling(1, |spec| spec.paused = true);
+    told(&mut site, POLL / 6);
+    site.restart();
+    site.edit("main", |spec| spec.paused = false);
+    site.wait(2 * POLL - std::time::Duration::from_secs(1));
+    assert_eq!(site.at("g1"), Step::Offered);
+    site.wait(std::time::Duration::from_secs(1));
+    assert_eq!(site.at("g1"), Step::Waiting(WaitingReason::NotFetched));
+    // it has heard it, and takes its time no more
+    site.happens(Event::Pace(id("g1"), POLL / 6));
+    site.wait(POLL);
+    assert_eq!(site.at("g1"), Step::Offered);
+    site.wait(POLL / 3);
+    assert_eq!(site.at("g1"), Step::Waiting(WaitingReason::NotFetched));
+}
+
+#[test]
+fn a_longer_interval_counts_at_once_and_is_journalled() {
+    let mut site = Site::rolling(1, |spec| spec.paused = true);
+    told(&mut site, minutes(5));
+    assert_eq!(site.journal.last().unwrap().what, What::SiteFileChanged);
+    site.edit("main", |spec| spec.paused = false);
+    site.wait(minutes(9));
+    assert_eq!(site.at("g1"), Step::Offered);
+    site.wait(minutes(1));
+    assert_eq!(site.at("g1"), Step::Waiting(WaitingReason::NotFetched));
+}
+
+#[test]
+fn more_slots_are_given_out_at_once() {
+    let mut site = Site::rolling(6, |_| {});
+    let slots = |site: &mut Site, slots| {
+        site.settings.download_slots = slots;
+        site.happens(Event::Configured(site.settings.clone(), format!("{slots} slots")));
+    };
+    slots(&mut site, 1);
+    let canary = site.canary();
+    site.update(&canary);
+    site.wait(SOAK);
+    let offered = |site: &Site| (1..=6).filter(|at| site.at(&format!("g{at}")) == Step::Offered).count();
+    assert_eq!(offered(&site), 1);
+    slots(&mut site, 3);
+    assert_eq!(offered(&site), 3);
+    slots(&mut site, 1_000);
+    assert_eq!(offered(&site), 5);
 }
 
 #[test]

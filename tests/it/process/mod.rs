@@ -14,6 +14,8 @@ mod kept_state;
 mod killed;
 mod room;
 pub mod site;
+mod site_file;
+mod terminal;
 pub mod wire;
 mod words;
 

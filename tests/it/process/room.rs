@@ -38,7 +38,7 @@ fn prune_removes_what_nobody_needs_and_says_so_before_and_after() {
     19954e7d7005       fw 3.0.0  97.66 KiB   Verified  press-fw
     000000000000.part  -         2.00 KiB    Copying   nothing: it can go
 
-    2 in the cache, 246.14 KiB
+    2 artifacts in the cache, 246.14 KiB
     ");
     let dry = site.cli(&["artifacts", "prune", "--dry-run"]).good();
     insta::assert_snapshot!(dry, @"
@@ -88,7 +88,7 @@ fn what_a_gateway_runs_and_what_it_would_go_back_to_stay() {
     16c393871b06  fw 2.0.0  97.66 KiB  Verified  nothing: it can go
     7f243df51cee  fw 4.0.0  97.66 KiB  Verified  press-fw, 1 gateway on it
 
-    3 in the cache, 292.97 KiB
+    3 artifacts in the cache, 292.97 KiB
     ");
     let freed: Value = serde_json::from_str(&site.cli(&["artifacts", "prune", "-o", "json"]).good()).unwrap();
     assert_eq!(freed["freed"], serde_json::json!([{"file": digest(&versions[0].1), "bytes": 100_000}]));
