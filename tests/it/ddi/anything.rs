@@ -103,6 +103,7 @@ fn about(event: &Event) -> Option<&ControllerId> {
         | Event::CancelFeedback(id, ..) => Some(id),
         Event::Started
         | Event::StoreLost(_)
+        | Event::Configured(..)
         | Event::Listed(_)
         | Event::Dropped(_)
         | Event::Artifact(..)
