@@ -27,6 +27,7 @@ impl Drops {
     pub(super) fn find(&mut self, folder: &Folder, standing: &BTreeMap<Digest, Standing>, now: Instant) -> Found {
         let mut found = Found::default();
         let obstacles = self.obstacles();
+        let coming = self.coming(now);
         for (name, manifest) in &mut self.manifests {
             let rested = now.saturating_duration_since(manifest.since);
             let mut after = |rest: Duration| {
@@ -52,6 +53,10 @@ impl Drops {
                         pace: self.pace,
                     };
                     match meet(sight, &contents.needs, standing, &mut found.wanted) {
+                        Ok(waits) if waits.is_empty() && coming.is_some() => {
+                            let other = coming.as_deref().unwrap_or_default();
+                            manifest.message = format!("is complete, and waits until {other} is copied too");
+                        }
                         Ok(waits) if waits.is_empty() => {
                             manifest.message = "is complete, and is being accepted".into();
                             found.ready.push(name.clone());

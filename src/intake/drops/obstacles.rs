@@ -1,12 +1,23 @@
 //! What keeps drops from counting although all of each is there: they contradict one another.
 
 use std::collections::BTreeMap;
+use std::time::Instant;
 
 use super::folder::stem;
-use super::state::Drops;
+use super::state::{Drops, Manifest, State};
 use crate::model::Digest;
 
 impl Drops {
+    /// A manifest that is being copied just now: it may say something else about what another one declares.
+    pub(super) fn coming(&self, now: Instant) -> Option<String> {
+        let coming = |manifest: &Manifest| match manifest.state {
+            State::New => now.saturating_duration_since(manifest.since) < self.pace.rest,
+            State::Read(_) => true,
+            _ => false,
+        };
+        self.manifests.iter().find(|(_, manifest)| coming(manifest)).map(|(name, _)| name.clone())
+    }
+
     /// Where two waiting drops say different things about the same object, nobody can say which one is meant; and two
     /// manifests with one result would write it in turns.
     pub(super) fn obstacles(&self) -> BTreeMap<String, String> {

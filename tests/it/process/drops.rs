@@ -239,11 +239,13 @@ fn a_result_never_follows_a_link_and_a_link_at_rejected_moves_nothing_away() {
 fn two_files_that_say_different_things_wait_and_name_each_other() {
     let site = site();
     fs::create_dir(site.path("drops")).unwrap();
+    site.start();
     put(&site, "a.yaml", gateway("press-1", ""));
+    // a person copies one after the other
+    sleep(Duration::from_secs(1));
     put(&site, "b.yaml", gateway("press-1", "  hold: true\n"));
     put(&site, "c.yaml", gateway("press-3", ""));
     put(&site, "c.json", "{}");
-    site.start();
     until(&site, "a", "Waiting", "in b.yaml too, and says something else there; keep one of the files");
     until(&site, "b", "Waiting", "in a.yaml too");
     until(&site, "c", "Waiting", "c.json and c.yaml would have the same result file; rename one of them");
@@ -261,6 +263,8 @@ fn an_artifact_of_the_right_name_and_size_with_other_bytes_is_refused_once_nobod
     put(&site, "press.yaml", drop(&bytes));
     site.start();
     until(&site, "press", "Waiting", "fw.bin is here, but has another digest; it may still be copying");
+    // most of the half minute for which it must rest
+    sleep(Duration::from_secs(20));
     rejected(&site, "press.yaml", "press.reason.txt", "copy the right file, or correct the digest");
     assert!(site.path("drops/fw.bin").exists(), "artifacts stay");
 }
