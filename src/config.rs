@@ -32,6 +32,8 @@ pub struct SiteConfig {
     pub state: PathBuf,
     /// The manifest directories, read in this order.
     pub manifests: Vec<PathBuf>,
+    /// The drop directory, if there is one.
+    pub drops: Option<PathBuf>,
     /// How gateways are reached.
     pub devices: Devices,
     /// The group that may use the control socket, beside the process's own user.
@@ -123,6 +125,8 @@ pub struct TypedSiteConfig {
 pub struct TypedIntake {
     #[schemars(length(min = 1, max = 16), inner(length(min = 1, max = 4096)))]
     pub manifests: Vec<String>,
+    #[schemars(length(min = 1, max = 4096))]
+    pub drops: Option<String>,
 }
 
 /// `devices` as typed.
@@ -272,10 +276,17 @@ impl TypedSiteConfig {
         }
         let reserve = self.limits.and_then(|limits| limits.disk_reserve);
         let reserve = reserve.map(|text| parse_bytes(&text.0).map_err(at("limits.diskReserve"))).transpose()?;
+        let manifests: Vec<PathBuf> = self.intake.manifests.iter().map(|dir| base.join(dir)).collect();
+        let drops = self.intake.drops.map(|dir| base.join(dir));
+        if drops.as_ref().is_some_and(|drops| manifests.contains(drops) || *drops == state) {
+            let why = "is a manifest directory or the state directory too; use one of its own, as people write into it";
+            return Err(FieldError::new("intake.drops", why));
+        }
         Ok(SiteConfig {
             site: self.site,
             state,
-            manifests: self.intake.manifests.iter().map(|dir| base.join(dir)).collect(),
+            manifests,
+            drops,
             devices: self.devices.check()?,
             control_group: self.control.and_then(|control| control.group),
             disk_reserve: reserve.unwrap_or(SiteConfig::DISK_RESERVE),

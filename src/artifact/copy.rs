@@ -74,7 +74,7 @@ fn read(from: &mut File, buffer: &mut [u8]) -> std::io::Result<usize> {
 /// What shows that somebody wrote into a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stamp {
-    length: u64,
+    pub length: u64,
     modified: (i64, i64),
     changed: (i64, i64),
 }

@@ -108,6 +108,16 @@ impl Keeper {
         self.state.borrow().ready.contains_key(digest)
     }
 
+    /// How many bytes it has, if it was verified in this process.
+    pub fn ready_size(&self, digest: &Digest) -> Option<u64> {
+        self.state.borrow().ready.get(digest).map(|ready| ready.stamp.length)
+    }
+
+    /// Why it could not be had lately.
+    pub fn failure(&self, digest: &Digest) -> Option<String> {
+        self.state.borrow().failed.get(digest)?.said.clone()
+    }
+
     /// Opens a verified artifact for serving. One that cannot be opened, or was written to since it was verified, is
     /// verified and if need be fetched again.
     pub fn open(&self, digest: &Digest) -> io::Result<File> {

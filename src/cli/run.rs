@@ -22,6 +22,9 @@ pub struct RunArgs {
     /// Read manifests from here instead of where the site file says; may be repeated
     #[arg(long, value_name = "DIR")]
     manifests: Vec<PathBuf>,
+    /// Take drops from here instead of where the site file says
+    #[arg(long, value_name = "DIR")]
+    drops: Option<PathBuf>,
     /// Listen here for devices instead of where the site file says
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<std::net::SocketAddr>,
@@ -54,6 +57,9 @@ fn configured(args: &RunArgs) -> Result<SiteConfig, ConfigError> {
     }
     if !args.manifests.is_empty() {
         typed.intake.manifests = args.manifests.iter().map(here).collect();
+    }
+    if let Some(drops) = &args.drops {
+        typed.intake.drops = Some(here(drops));
     }
     if let Some(listen) = args.listen {
         typed.devices.listen = listen.to_string();

@@ -56,6 +56,13 @@ fn text(status: &Status, list: Option<&GatewayList>) -> String {
         text += "\n";
         text += &gateways(list);
     }
+    if !status.drops.is_empty() {
+        text += "\ndrops that wait or were refused:\n";
+        for drop in &status.drops {
+            text += &paragraph("  ", &format!("{}: {}", drop.file, drop.state));
+            text += &paragraph("    ", &drop.message);
+        }
+    }
     if !status.refused.is_empty() {
         text += "\nrefused until corrected:\n";
         for refusal in &status.refused {

@@ -19,7 +19,7 @@ use tracing::{debug, warn};
 
 use super::report::JournalFilter;
 use crate::device::Envelope;
-use crate::model::{Event, Order};
+use crate::model::{Digest, Event, Order};
 
 /// A question of a person, answered between two steps.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,6 +34,8 @@ pub enum Query {
     Journal(JournalFilter),
     /// The artifacts that are known.
     Artifacts,
+    /// Was a drop with this content accepted at any time? Only the drop directory asks.
+    IsDropAccepted(Digest),
 }
 
 /// What the loop says to a question.

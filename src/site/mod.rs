@@ -6,6 +6,7 @@
 mod clock;
 mod control;
 mod core;
+mod drops;
 mod endpoints;
 mod outlook;
 mod records;
@@ -13,6 +14,7 @@ pub mod report;
 mod run;
 mod shell;
 mod trouble;
+mod wanted;
 
 pub use self::core::{Core, Stepped};
 pub use endpoints::Endpoints;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use super::wanted::united;
 use crate::device::{self, Entry, Offer};
 use crate::engine::{self, Changes, GatewayView, State};
 use crate::model::{ArtifactSpec, ControllerId, Digest, SiteTime};
@@ -70,18 +71,6 @@ impl Views {
     }
 }
 
-/// One entry per digest, however many rollouts want it, with the sources of them all.
 fn wanted(state: &State) -> Vec<ArtifactSpec> {
-    let mut by_digest: BTreeMap<Digest, ArtifactSpec> = BTreeMap::new();
-    for spec in engine::wanted_artifacts(state).into_values() {
-        match by_digest.get_mut(&spec.key.digest) {
-            None => _ = by_digest.insert(spec.key.digest, spec),
-            Some(known) => {
-                let more = spec.sources.into_iter().filter(|source| !known.sources.contains(source));
-                let more: Vec<_> = more.collect();
-                known.sources.extend(more);
-            }
-        }
-    }
-    by_digest.into_values().collect()
+    united(engine::wanted_artifacts(state).into_values())
 }

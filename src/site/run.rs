@@ -14,11 +14,14 @@ use tracing::{info, warn};
 use super::clock::Clock;
 use super::control::{self, Control};
 use super::core::Core;
+use super::drops::DropDesk;
 use super::endpoints::Endpoints;
 use super::shell::{Shell, action_base, settings};
+use super::wanted;
 use crate::artifact::{Cache, Keeper, LeastSpeed, Patience, Uplink};
 use crate::config::SiteConfig;
 use crate::device::{self, Board, Caps, Context, Envelope, Opened, Pacing, Presence, Sink, ddi};
+use crate::intake::drops::{self, Drops};
 use crate::intake::{self, Manifests, Pace};
 use crate::model::{Digest, Event, Listing};
 use crate::store::{Handle, OpenError};
@@ -65,7 +68,11 @@ pub async fn run(config: SiteConfig, mut stop: watch::Receiver<bool>) -> Result<
 
     let (events_in, events) = mpsc::channel::<Envelope>(EVENTS);
     let (queries_in, queries) = mpsc::channel(QUERIES);
-    let (wanted, wanted_seen) = watch::channel(Vec::new());
+    let (wanted, wanted_by_rollouts) = watch::channel(Vec::new());
+    let (dropped, wanted_by_drops) = watch::channel(Vec::new());
+    let (all_wanted, wanted_seen) = watch::channel(Vec::new());
+    let (committed, commits) = watch::channel(0);
+    let shown_drops = Rc::default();
     let keeper = Keeper::new(cache, Patience::default(), uplink(&config));
     let context = context(&config, &clock, &keeper, events_in.clone());
     let manifests = Manifests::new(config.manifests.clone(), config.devices.poll_interval);
@@ -77,6 +84,8 @@ pub async fn run(config: SiteConfig, mut stop: watch::Receiver<bool>) -> Result<
         presence: context.presence.clone(),
         keeper: keeper.clone(),
         wanted,
+        drops: Rc::clone(&shown_drops),
+        committed,
         manifests: manifests.clone(),
         devices: context.clone(),
         next_due: None,
@@ -95,6 +104,19 @@ pub async fn run(config: SiteConfig, mut stop: watch::Receiver<bool>) -> Result<
     let opening = shell.rebuild(recalled, listing);
     shell.take(opening).await;
 
+    spawn_local(wanted::unite(wanted_by_rollouts, wanted_by_drops, all_wanted));
+    if let Some(dir) = config.drops.clone() {
+        let drops_there = Drops::new(dir, config.devices.poll_interval, drops::Pace::default());
+        let desk = DropDesk {
+            events: events_in.clone(),
+            queries: queries_in.clone(),
+            keeper: keeper.clone(),
+            wanted: dropped,
+            shown: shown_drops,
+            committed: commits,
+        };
+        spawn_local(drops::follow(drops_there, desk));
+    }
     spawn_local(control::serve(people, Control { queries: queries_in, events: events_in.clone() }));
     let reports = events_in.clone();
     spawn_local(async move {

@@ -21,6 +21,7 @@ use crate::config::SiteConfig;
 use crate::device::{Board, Context, Envelope, Presence};
 use crate::engine::Settings;
 use crate::intake::Manifests;
+use crate::intake::drops::DropLine;
 use crate::model::{ActionId, ArtifactSpec, ControllerId, Digest, Event, Listing, SiteTime, Verdict};
 use crate::store::{Batch, Handle, Recalled};
 
@@ -41,6 +42,10 @@ pub(super) struct Shell {
     pub presence: Rc<RefCell<Presence>>,
     pub keeper: Rc<Keeper>,
     pub wanted: watch::Sender<Vec<ArtifactSpec>>,
+    /// Drops that wait or were refused.
+    pub drops: Rc<RefCell<Vec<DropLine>>>,
+    /// Counts commits.
+    pub committed: watch::Sender<u64>,
     pub manifests: Manifests,
     pub devices: Rc<Context>,
     pub next_due: Option<SiteTime>,
@@ -121,6 +126,7 @@ impl Shell {
                 return self.fails(&error);
             }
             self.saved_at = now.site;
+            self.committed.send_modify(|count| *count += 1);
         }
         if self.trouble.take().is_some() {
             info!("the store works again");
@@ -219,10 +225,12 @@ impl Shell {
         let json = match query {
             Query::Status => {
                 let fetching = |digest: &Digest| self.keeper.fetching(digest);
-                serde_json::to_vec(&report::status(&self.config.site, state, now, fetching, self.counters()))
+                let drops = self.drops.borrow().clone();
+                serde_json::to_vec(&report::status(&self.config.site, state, now, fetching, drops, self.counters()))
             }
             Query::Gateways => serde_json::to_vec(&report::gateways(state)),
             Query::Artifacts => serde_json::to_vec(&report::artifacts(state)),
+            Query::IsDropAccepted(manifest) => serde_json::to_vec(&state.drops.contains_key(&manifest)),
             Query::Journal(filter) => {
                 let page = self.store.journal_page(filter.span(), filter.limit, filter.keep(state)).await;
                 match page {

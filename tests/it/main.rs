@@ -9,6 +9,7 @@ mod check;
 mod crash_backend;
 mod ddi;
 mod docs;
+mod drops;
 mod engine;
 mod fetch;
 mod http;

@@ -389,7 +389,9 @@ fn a_small_site_file_gets_its_defaults_and_paths_from_its_own_place() {
 fn every_field_of_a_site_file_arrives() {
     let text = SITE.replace("insecure: true", "insecure: true, url: \"https://up:1/\", tenants: [a, b], pollInterval: 1s, offlineAfter: 5s, versionKeys: {os: [os, v]}, downloads: {concurrent: 3}")
         + "control: {group: ops}\nlimits: {diskReserve: 1Gi}\nuplink: {bytesPerSecond: 1Mi, caFiles: [ca.pem], credentials: {\"r.example:5000\": secret, \"http://10.0.0.1\": /s}}\n";
+    let text = text.replace("manifests: [manifests]", "manifests: [manifests], drops: sticks");
     let site = site(&text).unwrap();
+    assert!(site.drops.as_ref().is_some_and(|drops| drops.is_absolute() && drops.ends_with("sticks")));
     assert_eq!(site.devices.url.as_deref(), Some("https://up:1"));
     assert_eq!(site.devices.version_keys["os"], ["os", "v"]);
     assert_eq!((site.devices.concurrent_downloads, site.devices.offline_after.as_secs()), (3, 5));
@@ -409,6 +411,11 @@ fn wrong_site_files_are_refused_with_file_and_field() {
         (SITE.replace(", insecure: true", ""), "TLS comes later"),
         (SITE.replace("127.0.0.1", "0.0.0.0"), "TLS"),
         (SITE.replace("127.0.0.1:8080", "8080"), "devices.listen:"),
+        (
+            SITE.replace("manifests: [manifests]", "manifests: [manifests], drops: manifests"),
+            "intake.drops: is a manifest",
+        ),
+        (SITE.replace("manifests: [manifests]", "manifests: [manifests], drops: state"), "intake.drops: is"),
         (devices("tsl: {}"), "devices.tsl: is not a known field"),
         (devices("pollIntervall: 1s"), "did you mean pollInterval?"),
         (devices("pollInterval: 500ms"), "whole seconds"),

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::engine::{self, Phase, Rollout, State, Steps, Summary, steps, summary};
+use crate::intake::drops::DropLine;
 use crate::model::{Digest, SiteTime};
 
 /// The site at a glance.
@@ -19,6 +20,9 @@ pub struct Status {
     pub gateways: GatewayCount,
     /// What could not be accepted.
     pub refused: Vec<RefusalLine>,
+    /// Drops that wait or were refused.
+    #[serde(default)]
+    pub drops: Vec<DropLine>,
     /// What the process did since it started.
     pub counters: Counters,
 }
@@ -114,6 +118,7 @@ pub fn status(
     state: &State,
     now: SiteTime,
     fetching: impl Fn(&Digest) -> Option<u64>,
+    drops: Vec<DropLine>,
     counters: Counters,
 ) -> Status {
     let mut rollouts: Vec<_> = state.rollouts.values().filter(|rollout| !rollout.replaced).collect();
@@ -133,6 +138,7 @@ pub fn status(
             .iter()
             .map(|refusal| RefusalLine { what: refusal.what.clone(), why: refusal.why.clone() })
             .collect(),
+        drops,
         counters,
     }
 }

@@ -3,6 +3,8 @@
 mod cache;
 mod commands;
 mod device;
+mod drops;
+mod drops_and_disks;
 mod edits;
 mod full_disk;
 mod journal;
