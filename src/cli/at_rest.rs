@@ -9,7 +9,7 @@ use anyhow::{anyhow, bail};
 use super::complain;
 use crate::config::Devices;
 use crate::engine::{Settings, State};
-use crate::model::ActionId;
+use crate::model::{ActionId, SiteTime};
 use crate::site::Core;
 use crate::site::report::{self, JournalFilter, JournalRows};
 use crate::store::{Db, OpenError, Recalled, open_copy};
@@ -17,6 +17,7 @@ use crate::store::{Db, OpenError, Recalled, open_copy};
 /// A site at rest.
 pub(super) struct AtRest {
     core: Core,
+    now: SiteTime,
     db: Db,
 }
 
@@ -36,12 +37,18 @@ impl AtRest {
             download_slots: Devices::CONCURRENT_DOWNLOADS,
             version_keys: Default::default(),
         };
-        Ok(Self { core: Core::rebuild(recalled.snapshot, settings, ActionId::base(0)), db })
+        let now = recalled.snapshot.time.site;
+        Ok(Self { core: Core::rebuild(recalled.snapshot, settings, ActionId::base(0)), now, db })
     }
 
     /// What it knew.
     pub fn state(&self) -> &State {
         self.core.state()
+    }
+
+    /// Site time when it ended.
+    pub fn now(&self) -> SiteTime {
+        self.now
     }
 
     /// A page of its journal.

@@ -39,6 +39,12 @@ impl SiteArgs {
         }
     }
 
+    /// What people call it, if its site file can be read; else where its state is.
+    pub fn name(&self) -> String {
+        let named = config::load(&self.config).ok().map(|config| config.site);
+        named.unwrap_or_else(|| self.state.as_ref().map_or_else(String::new, |state| state.display().to_string()))
+    }
+
     /// Asks the site and reads its answer.
     pub fn get<T: DeserializeOwned>(&self, path: &str) -> anyhow::Result<T> {
         let body = self.call(Method::GET, path)?;

@@ -5,14 +5,17 @@
 
 mod artifacts;
 mod at_rest;
+mod bundle;
 pub mod check;
 mod completions;
 mod control;
 pub mod crds;
+mod drop;
 mod journal;
 mod logging;
 mod man;
 mod prose;
+mod report;
 mod resume;
 mod run;
 pub mod simulate;
@@ -49,6 +52,8 @@ enum Command {
     Why(why::WhyArgs),
     Journal(journal::JournalArgs),
     Artifacts(artifacts::ArtifactsArgs),
+    Drop(drop::DropArgs),
+    Report(report::ReportArgs),
     Resume(resume::ResumeArgs),
     Check(check::Args),
     Verify(verify::VerifyArgs),
@@ -81,6 +86,8 @@ pub fn main() -> ExitCode {
         Command::Why(args) => why::run(&args, &mut out),
         Command::Journal(args) => journal::run(&args, &mut out),
         Command::Artifacts(args) => artifacts::run(&args, &mut out),
+        Command::Drop(args) => drop::run(&args, &mut out),
+        Command::Report(args) => report::run(&args, &mut out),
         Command::Resume(args) => resume::run(&args, &mut out),
         Command::Check(args) => check::run(&args, &mut out),
         Command::Verify(args) => verify::run(&args, &mut out),

@@ -11,13 +11,13 @@ use crate::model::Digest;
 
 /// What a file is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Hashed {
+pub(in crate::cli) struct Hashed {
     pub digest: Digest,
     pub size: u64,
 }
 
 /// A bar over so many bytes; it is seen only on a terminal.
-pub(super) fn bar(bytes: u64) -> ProgressBar {
+pub(in crate::cli) fn bar(bytes: u64) -> ProgressBar {
     let bar = ProgressBar::new(bytes);
     let shape = "{msg} [{bar:30}] {binary_bytes} of {binary_total_bytes}, {eta} left";
     if let Ok(style) = ProgressStyle::with_template(shape) {
@@ -27,7 +27,7 @@ pub(super) fn bar(bytes: u64) -> ProgressBar {
 }
 
 /// The length of a plain file. Whoever runs this named it, so links are followed.
-pub(super) fn plain(path: &Path) -> io::Result<u64> {
+pub(in crate::cli) fn plain(path: &Path) -> io::Result<u64> {
     let metadata = fs::metadata(path)?;
     // opening a pipe would wait for ever
     if metadata.is_dir() {
@@ -37,7 +37,7 @@ pub(super) fn plain(path: &Path) -> io::Result<u64> {
 }
 
 /// Reads a plain file to its end.
-pub(super) fn hash(path: &Path, bar: &ProgressBar) -> io::Result<Hashed> {
+pub(in crate::cli) fn hash(path: &Path, bar: &ProgressBar) -> io::Result<Hashed> {
     plain(path)?;
     let mut file = File::open(path)?;
     let (mut sha256, mut size, mut buffer) = (Sha256::new(), 0, vec![0; 128 * 1024]);

@@ -2,7 +2,7 @@
 
 mod cache;
 mod file;
-mod hash;
+pub(super) mod hash;
 
 use std::io::Write;
 use std::path::PathBuf;

@@ -5,6 +5,7 @@ mod commands;
 mod device;
 mod drops;
 mod drops_and_disks;
+mod drops_and_reports;
 mod edits;
 mod full_disk;
 mod journal;
