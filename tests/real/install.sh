@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # Installs what the tests with real programs need from Debian's packages, if it is missing: SWUpdate with what makes its
-# images, nginx, and a registry. Fails loudly.
+# images, nginx, a registry, and what makes a USB stick. Fails loudly.
 set -euo pipefail
 
-readonly tools=(swupdate openssl cpio nginx docker-registry)
+readonly tools=(swupdate openssl cpio nginx docker-registry mkfs.vfat mcopy)
+# most packages are called like their program
+declare -A package_of=([mkfs.vfat]=dosfstools [mcopy]=mtools)
 packages=()
 for tool in "${tools[@]}"; do
-	# each package is called like its program
-	PATH=$PATH:/usr/sbin command -v "$tool" >/dev/null || packages+=("$tool")
+	PATH=$PATH:/usr/sbin command -v "$tool" >/dev/null || packages+=("${package_of[$tool]:-$tool}")
 done
 [[ ${#packages[@]} -gt 0 ]] || exit 0
 

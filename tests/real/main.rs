@@ -1,5 +1,5 @@
-//! SWUpdate, the real one, updated by the real binary, and the same with Lamplighter killed along the way; and artifacts from
-//! a real web server and a real registry.
+//! SWUpdate, the real one, updated by the real binary, also from a USB stick, and the same with Lamplighter killed along the
+//! way; and artifacts from a real web server and a real registry.
 //!
 //! Run by `make test-real`, which installs them first.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
@@ -10,6 +10,7 @@ mod fetch;
 mod gateway;
 mod proxy;
 mod site;
+mod stick;
 
 use std::path::{Path, PathBuf};
 use std::rc::Rc;

@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::{sleep, until};
 
 /// The binary; `LAMPLIGHTER=…` names another one, such as the release build.
-fn binary() -> PathBuf {
+pub fn binary() -> PathBuf {
     std::env::var_os("LAMPLIGHTER").map_or_else(|| env!("CARGO_BIN_EXE_lamplighter").into(), PathBuf::from)
 }
 
@@ -33,6 +33,7 @@ impl Site {
     pub async fn start(dir: &Path, poll_interval: &'static str) -> Self {
         let dir = dir.join("site");
         fs::create_dir_all(dir.join("manifests")).unwrap();
+        fs::create_dir_all(dir.join("drops")).unwrap();
         let mut site = Self { dir, poll_interval, devices: None, process: None, starts: 0 };
         site.launch().await;
         site
@@ -41,6 +42,11 @@ impl Site {
     /// Where orders are put.
     pub fn manifests(&self) -> PathBuf {
         self.dir.join("manifests")
+    }
+
+    /// Where people put drops.
+    pub fn drops(&self) -> PathBuf {
+        self.dir.join("drops")
     }
 
     /// Where gateways find it; the same after each restart.
@@ -133,7 +139,7 @@ impl Site {
         let poll_interval = self.poll_interval;
         let config = format!(
             "apiVersion: lamplighter.dev/v1alpha1\nkind: SiteConfig\nsite: real\nstate: {dir}/state\n\
-             intake: {{manifests: [{dir}/manifests]}}\n\
+             intake: {{manifests: [{dir}/manifests], drops: {dir}/drops}}\n\
              devices: {{listen: \"{listen}\", insecure: true, pollInterval: {poll_interval}}}\n"
         );
         fs::write(self.dir.join("site.yaml"), config).unwrap();
