@@ -321,6 +321,7 @@ fn values_out_of_bounds_are_refused_with_their_path() {
 #[test]
 fn a_deadline_covers_three_polls_even_by_default() {
     refused_with(&rollout("r", "  deadlines: {confirm: 179s}\n"), &["spec.deadlines.confirm:", "at least 3m"]);
+    refused_with(&rollout("r", "  deadlines: {cancel: 179s}\n"), &["spec.deadlines.cancel:", "at least 3m"]);
     let setting = Setting { dir: "/m".into(), poll_interval: Duration::from_secs(3_600) };
     let found = found_in("m", rollout("r", "").as_bytes(), &Kinds::default(), &setting);
     let why = found[0].result.as_ref().unwrap_err();
