@@ -65,7 +65,7 @@ impl Heart {
             self.step(vec![Event::Fetched(gateway.clone(), action)]);
             self.step(vec![Event::Requested(gateway.clone(), digest(), Bytes::Some)]);
             self.step(vec![Event::Served(gateway.clone(), digest())]);
-            self.step(vec![Event::BodyEnded(gateway.clone())]);
+            self.step(vec![Event::BodyEnded(gateway.clone(), digest(), 0)]);
             let success =
                 Feedback { execution: Execution::Closed, finished: Finished::Success, message: None, excused: false };
             self.step(vec![Event::Feedback(gateway.clone(), action, success)]);
@@ -86,6 +86,7 @@ fn listing() -> Listing {
         strategy: Strategy::default(),
         deadlines: Deadlines::default(),
         attempts: Bounds::ATTEMPTS,
+        max_bytes: None,
         confirm_by: ConfirmBy::ReportedVersion,
         paused: false,
         cancelled: false,

@@ -104,10 +104,12 @@ fn membership(member: &MemberWhy) -> String {
     line("message", member.progress.as_deref().or(member.message.as_deref()));
     line("to do", member.remedy.as_deref());
     let due = member.due_seconds.map(|seconds| format!("in {}", span(seconds)));
-    line(if step == "Waiting" { "retry" } else { "deadline" }, due.as_deref());
+    let retries = step == "Waiting" && member.reason.as_deref() != Some("Cancelling");
+    line(if retries { "retry" } else { "deadline" }, due.as_deref());
     line("wave", member.wave.map(|wave| wave.to_string()).as_deref());
     let (used, allowed) = member.attempts;
     line("attempts", Some(&format!("{used} of {allowed} used")));
+    line("sent", member.sent.as_deref());
     line("action", member.action.map(|action| action.to_string()).as_deref());
     text
 }

@@ -26,7 +26,7 @@ pub fn apply(draft: &mut Draft, event: Event) -> Verdict {
         Event::Fetched(gateway, action) => return download::fetched(draft, &gateway, action),
         Event::Requested(gateway, digest, bytes) => return download::requested(draft, &gateway, digest, bytes),
         Event::Served(gateway, digest) => return download::served(draft, &gateway, digest),
-        Event::BodyEnded(gateway) => download::body_ended(draft, &gateway),
+        Event::BodyEnded(gateway, digest, bytes) => download::body_ended(draft, &gateway, &digest, bytes),
         Event::Feedback(gateway, action, word) => return feedback::apply(draft, &gateway, action, word),
         Event::CancelFeedback(gateway, action, word) => return cancel::answered(draft, &gateway, action, &word),
         Event::Order(Order::Resume, who) => resume(draft, &who),

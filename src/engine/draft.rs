@@ -179,6 +179,18 @@ impl<'s> Draft<'s> {
         });
     }
 
+    /// Counts bytes sent to a member. Many small requests must not be many writes, so it is saved once per artifact's size.
+    pub(super) fn spend(&mut self, rollout: RolloutId, id: &ControllerId, bytes: u64) {
+        let Some(of) = self.state.rollouts.get_mut(&rollout) else { return };
+        let size = of.spec.artifact.size.max(1);
+        let Some(member) = of.members.get_mut(id) else { return };
+        let before = member.spent;
+        member.spent = before.saturating_add(bytes);
+        if before / size != member.spent / size {
+            self.changes.members.insert((rollout, id.clone()));
+        }
+    }
+
     pub(super) fn add_member(&mut self, rollout: RolloutId, id: ControllerId, member: Member) {
         if let Some(rollout) = self.state.rollouts.get_mut(&rollout) {
             rollout.members.insert(id.clone(), member);

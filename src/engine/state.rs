@@ -193,6 +193,8 @@ pub struct Member {
     pub retry_at: Option<SiteTime>,
     /// Its order, open or closed.
     pub action: Option<Action>,
+    /// Bytes of the artifact that were sent to it. On disk only now and then.
+    pub spent: u64,
     /// What it said last, or what went wrong last.
     pub message: Option<String>,
     /// The other version that it reported since it took the order.
@@ -381,6 +383,7 @@ impl Member {
             not_fetched: 0,
             retry_at: None,
             action: None,
+            spent: 0,
             message: None,
             reported: None,
         }
@@ -389,6 +392,12 @@ impl Member {
     /// Its order, while the gateway may still have it.
     pub fn open_action(&self) -> Option<&Action> {
         self.action.as_ref().filter(|action| action.open)
+    }
+
+    /// What was sent to it, in artifacts of this size: `3.2 x the artifact`.
+    pub fn sent(&self, size: u64) -> String {
+        let tenths = self.spent.saturating_mul(10) / size.max(1);
+        format!("{}.{} x the artifact", tenths / 10, tenths % 10)
     }
 
     /// The gateway was told to drop its order, and has not answered.

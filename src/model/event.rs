@@ -47,8 +47,8 @@ pub enum Event {
     Requested(ControllerId, Digest, Bytes),
     /// The last byte of an artifact is about to leave for a gateway.
     Served(ControllerId, Digest),
-    /// An artifact's body toward a gateway ended, whole or not.
-    BodyEnded(ControllerId),
+    /// An artifact's body toward a gateway ended, whole or not, after so many bytes.
+    BodyEnded(ControllerId, Digest, u64),
     /// A gateway's word on an order.
     Feedback(ControllerId, ActionId, Feedback),
     /// A gateway's word on the cancellation of an order.

@@ -5,8 +5,8 @@ use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::IntOrPercent;
 use super::labels::{Labels, labels_schema};
+use super::{IntOrBytes, IntOrPercent};
 
 /// Brings the selected gateways to one artifact, wave by wave.
 #[derive(CustomResource, Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -39,6 +39,10 @@ pub struct OtaRolloutSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 10))]
     pub attempts: Option<i32>,
+    /// How many bytes of the artifact one gateway may be sent, such as 2Gi: at least the artifact's size. A gateway that
+    /// downloads it again and again stops there. Default: ten times the artifact's size.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_bytes: Option<IntOrBytes>,
     /// What makes an update a success. ReportedVersion: the gateway reports the new version. Feedback: the gateway says
     /// so, and is still there a while later. Auto: ReportedVersion for a gateway that ever reported a version of this
     /// artifact, else Feedback. Default: Auto.

@@ -200,6 +200,7 @@ fn member_record(member: &Member) -> MemberRecord {
         not_fetched: member.not_fetched,
         retry_at: member.retry_at,
         action: member.action.as_ref().map(action_record),
+        spent: member.spent,
         message: member.message.clone(),
         reported: member.reported.clone(),
     }
@@ -226,6 +227,7 @@ fn member(record: MemberRecord) -> Member {
         not_fetched: record.not_fetched,
         retry_at: record.retry_at,
         action: record.action.map(action),
+        spent: record.spent,
         message: record.message,
         reported: record.reported,
     }

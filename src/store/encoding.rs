@@ -124,6 +124,18 @@ mod tests {
     }
 
     #[test]
+    fn records_of_before_cancellations_are_still_read() {
+        let order = r#"{"id":"1000000001","open":true,"fetched":true}"#;
+        let member = format!(r#"[1,{{"step":"Downloading","since":5,"attempts":1,"action":{order}}}]"#);
+        let member = decode::<MemberRecord>(member.as_bytes()).unwrap();
+        assert!(!member.action.unwrap().cancelling && member.spent == 0);
+        let second = r#"{"secs":1,"nanos":0}"#;
+        let deadlines = format!(r#"{{"download":{second},"install":{second},"confirm":{second}}}"#);
+        let deadlines: crate::model::Deadlines = serde_json::from_str(&deadlines).unwrap();
+        assert_eq!(deadlines.cancel.as_secs(), 1_800);
+    }
+
+    #[test]
     fn an_unknown_field_is_read_over() {
         let bytes = br#"[1,{"site":7,"bootId":"b","bootMs":9,"addedLater":{"x":[1]}}]"#;
         assert_eq!(decode::<SavedTime>(bytes).unwrap().boot_ms, 9);

@@ -244,6 +244,9 @@ pub struct MemberRecord {
     /// Its order, open or closed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action: Option<ActionRecord>,
+    /// Bytes of the artifact that were sent to it, as far as they were saved.
+    #[serde(default)]
+    pub spent: u64,
     /// What it said last, or what went wrong last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,

@@ -130,7 +130,7 @@ fn defaults_are_what_their_descriptions_say() {
 fn every_field_of_a_rollout_arrives() {
     let spec = accepted(&rollout(
         "r",
-        "  strategy: {waves: [{size: 2, soak: 90s}, {size: \"10%\"}], maxInFlight: 7, maxFailures: \"20%\"}\n  deadlines: {download: 30m, install: 20m, confirm: 3m, cancel: 4m}\n  attempts: 10\n  confirmBy: Feedback\n  paused: true\n  cancelled: true\n",
+        "  strategy: {waves: [{size: 2, soak: 90s}, {size: \"10%\"}], maxInFlight: 7, maxFailures: \"20%\"}\n  deadlines: {download: 30m, install: 20m, confirm: 3m, cancel: 4m}\n  attempts: 10\n  confirmBy: Feedback\n  maxBytes: 1Ki\n  paused: true\n  cancelled: true\n",
     ));
     assert_eq!(spec.artifact.sources, [Source::File { dir: "/m".into(), name: "os-2.swu".into() }]);
     assert_eq!((spec.artifact.size, spec.artifact.key.version.as_str()), (4, "2.0"));
@@ -142,6 +142,7 @@ fn every_field_of_a_rollout_arrives() {
     assert_eq!((spec.deadlines.confirm.as_secs(), spec.deadlines.cancel.as_secs()), (180, 240));
     assert_eq!((spec.attempts, spec.confirm_by), (10, ConfirmBy::Feedback));
     assert!(spec.paused && spec.cancelled);
+    assert_eq!((spec.budget(), accepted(&rollout("r", "")).budget()), (1_024, 40));
 }
 
 #[test]
@@ -296,6 +297,8 @@ fn values_out_of_bounds_are_refused_with_their_path() {
     refused_with(&strategy(&format!("waves: [{}]", "{size: 1},".repeat(17))), &["spec.strategy.waves:", "at most 16"]);
     refused_with(&strategy("waves: [{size: 1, soak: 10}]"), &["spec.strategy.waves[0].soak:"]);
     refused_with(&strategy("waves: [{size: 1, soak: soon}]"), &["spec.strategy.waves[0].soak:", "30m"]);
+    refused_with(&rollout("r", "  maxBytes: 3\n"), &["spec.maxBytes:", "less than the artifact's 4"]);
+    refused_with(&rollout("r", "  maxBytes: 3 GB\n"), &["spec.maxBytes:", "256Mi"]);
     refused_with(&rollout("r", "  attempts: 0\n"), &["spec.attempts:", "at least 1"]);
     refused_with(&rollout("r", "  attempts: 11\n"), &["spec.attempts:", "at most 10"]);
     refused_with(&rollout("r", "  confirmBy: Hope\n"), &["spec.confirmBy:", "Auto, ReportedVersion, Feedback"]);
@@ -318,6 +321,7 @@ fn values_out_of_bounds_are_refused_with_their_path() {
 #[test]
 fn a_deadline_covers_three_polls_even_by_default() {
     refused_with(&rollout("r", "  deadlines: {confirm: 179s}\n"), &["spec.deadlines.confirm:", "at least 3m"]);
+    refused_with(&rollout("r", "  deadlines: {cancel: 179s}\n"), &["spec.deadlines.cancel:", "at least 3m"]);
     let setting = Setting { dir: "/m".into(), poll_interval: Duration::from_secs(3_600) };
     let found = found_in("m", rollout("r", "").as_bytes(), &Kinds::default(), &setting);
     let why = found[0].result.as_ref().unwrap_err();

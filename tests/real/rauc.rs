@@ -103,9 +103,9 @@ async fn rauc_hawkbit_refuses_to_drop_an_order_and_never_gets_it_whole() {
         let keep = tempfile::tempdir().unwrap();
         let site = Site::start(keep.path(), "1s").await;
         let gateway = Gateway::boot(keep.path(), slow::link(site.devices()).await);
-        order(&site, "2", slow::LONG, "");
+        order(&site, "2", slow::LONG / 4, "");
         reaches(&site, "Downloading").await;
-        order(&site, "2", slow::LONG, "  cancelled: true\n");
+        order(&site, "2", slow::LONG / 4, "  cancelled: true\n");
         reaches(&site, "Skipped").await;
         assert!(gateway.read("log").contains("refuses to drop"), "{}", gateway.read("log"));
         assert_eq!(gateway.read("installs"), "");

@@ -94,14 +94,15 @@ impl Character {
 
     /// How its member may end, if nothing stops the rollout.
     pub fn ends(self) -> Vec<Step> {
-        use FailedReason::{NoFeedback, NotFetched, Reported, SuccessWithoutDownload, WrongVersion};
+        use FailedReason::{BytesSpent, NoFeedback, NotFetched, Reported, SuccessWithoutDownload, WrongVersion};
         let Self { client, reports, fate } = self;
         match fate {
             _ if self.arrives() => vec![Step::Updated],
             // it says nothing about a failure; its version tells, if it gets to report one between its tries
             Fate::Fails(_) | Fate::FallsBack if client == Client::Zephyr => {
-                let unheard = Step::Failed(NoFeedback);
-                if reports { vec![Step::Failed(WrongVersion), unheard] } else { vec![unheard] }
+                // it downloads again and again meanwhile
+                let unheard = [Step::Failed(NoFeedback), Step::Failed(BytesSpent)];
+                unheard.into_iter().chain(reports.then_some(Step::Failed(WrongVersion))).collect()
             }
             Fate::FallsBack if client == Client::Rauc => {
                 // one that says success and never what it runs: nobody can know

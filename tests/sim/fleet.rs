@@ -72,6 +72,7 @@ pub fn rollout(version: &str) -> RolloutSpec {
         },
         deadlines: Deadlines { download: minutes(5), install: minutes(4), confirm: minutes(5), cancel: minutes(4) },
         attempts: 3,
+        max_bytes: None,
         confirm_by: ConfirmBy::Auto,
         paused: false,
         cancelled: false,

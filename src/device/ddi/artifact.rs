@@ -53,9 +53,9 @@ impl Download {
         Event::Served(self.gateway.clone(), self.artifact.key.digest)
     }
 
-    /// To be told when no more bytes leave, for whatever cause.
-    pub fn ended(&self) -> Event {
-        Event::BodyEnded(self.gateway.clone())
+    /// To be told when no more bytes leave, for whatever cause, and how many did.
+    pub fn ended(&self, bytes: u64) -> Event {
+        Event::BodyEnded(self.gateway.clone(), self.artifact.key.digest, bytes)
     }
 
     /// The head of the answer, after the verdict on [`Download::requested`]; `None` if there was none.

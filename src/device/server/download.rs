@@ -1,5 +1,6 @@
 //! An artifact on its way to a device: opened, agreed upon, sent, and its last byte held back until that is committed.
 
+use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, IoSliceMut};
 use std::os::unix::fs::FileExt;
@@ -51,6 +52,8 @@ pub(super) struct Sending {
 struct Moving {
     context: Rc<Context>,
     download: Download,
+    /// Bytes handed on so far.
+    sent: Cell<u64>,
     file: Arc<File>,
     _share: Share,
     _permit: OwnedSemaphorePermit,
@@ -74,7 +77,14 @@ pub(super) async fn start(
         return Err(ddi::too_busy());
     };
     let file = Arc::new(file);
-    let moving = Rc::new(Moving { context: Rc::clone(context), download, file, _share: share, _permit: permit });
+    let moving = Rc::new(Moving {
+        context: Rc::clone(context),
+        download,
+        sent: Cell::new(0),
+        file,
+        _share: share,
+        _permit: permit,
+    });
     let verdict = context.sink.ask(moving.download.requested(), context.caps.verdict).await;
     let head = moving.download.respond(&mut context.presence.borrow_mut(), verdict)?;
     let next = moving.download.first;
@@ -196,6 +206,7 @@ fn read_cached(file: &File, offset: u64, buffer: &mut [u8]) -> bool {
 impl Moving {
     /// Bytes were handed on: the gateway lives.
     fn sent(&self, bytes: usize) {
+        self.sent.set(self.sent.get() + bytes as u64);
         self.context.stats.count(|counts| counts.served_bytes += bytes as u64);
         let seen = self.context.presence.borrow_mut().heard(&self.download.gateway, (self.context.clock)());
         self.context.sink.tell(seen);
@@ -215,6 +226,6 @@ impl Moving {
 
 impl Drop for Moving {
     fn drop(&mut self) {
-        self.context.sink.tell([self.download.ended()]);
+        self.context.sink.tell([self.download.ended(self.sent.get())]);
     }
 }

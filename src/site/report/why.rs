@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::gateways::reason;
 use crate::device::Progress;
 use crate::engine::{Member, Rollout, State, Step};
-use crate::model::{ControllerId, JournalEntry, SiteTime, Texts};
+use crate::model::{ControllerId, JournalEntry, SiteTime, Texts, WaitingReason};
 
 /// So many of the newest rows of the journal are looked through.
 pub const ROWS_FOR_WHY: usize = 4_000;
@@ -66,6 +66,9 @@ pub struct MemberWhy {
     pub wave: Option<u32>,
     /// Attempts used, and allowed.
     pub attempts: (u8, u8),
+    /// What was sent to it, if that is more than one artifact.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent: Option<String>,
     /// The id of its order.
     pub action: Option<i32>,
     /// What it said last, or what went wrong last.
@@ -142,6 +145,7 @@ fn member_why(rollout: &Rollout, member: &Member, now: SiteTime, progress: Optio
         due_seconds: due(member, now),
         wave: member.wave.map(|at| u32::from(at) + 1),
         attempts: (member.attempts, rollout.spec.attempts),
+        sent: (member.spent > rollout.spec.artifact.size).then(|| member.sent(rollout.spec.artifact.size)),
         action: member.action.as_ref().map(|action| action.id.get()),
         message: member.message.clone(),
         progress: current.map(|progress| match &progress.message {
@@ -171,6 +175,7 @@ fn words(step: Step) -> (&'static str, &'static str) {
 /// Seconds until something is due.
 fn due(member: &Member, now: SiteTime) -> Option<u64> {
     let next = match member.step {
+        Step::Waiting(WaitingReason::Cancelling) => member.open_action()?.deadline,
         Step::Waiting(_) => member.retry_at,
         Step::Updated | Step::Failed(_) | Step::Skipped(_) => None,
         _ => member.action.as_ref()?.deadline,

@@ -198,7 +198,7 @@ fn b_9_10_the_link_stays_until_the_last_word_whatever_happens_in_between() {
 }
 
 #[test]
-fn b_9_10_a_device_that_installs_again_and_again_without_a_word_is_stopped_by_deadline() {
+fn b_9_10_a_device_that_installs_again_and_again_without_a_word_is_stopped_by_its_budget_of_bytes() {
     let mut wire = Wire::with_order(|_| {});
     downloaded(&mut wire);
     for _ in 0..180 {
@@ -212,7 +212,8 @@ fn b_9_10_a_device_that_installs_again_and_again_without_a_word_is_stopped_by_de
             wire.read_all(transfer).ok();
         }
     }
-    assert_eq!(wire.step(), Step::Failed(FailedReason::NoFeedback));
+    assert_eq!(wire.step(), Step::Failed(FailedReason::BytesSpent));
+    assert_eq!(wire.site.member(GATEWAY).message.as_deref(), Some("10.0 x the artifact was sent to it"));
     assert!(link(&mut wire, "deploymentBase").is_none());
 }
 

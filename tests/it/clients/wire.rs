@@ -215,7 +215,7 @@ impl Wire {
         let verdict = self.site.happens(download.requested());
         match download.respond(&mut self.presence, Some(verdict)) {
             Err(refused) => {
-                self.site.happens(download.ended());
+                self.site.happens(download.ended(0));
                 heard(refused)
             }
             Ok(head) => {
@@ -248,7 +248,8 @@ impl Wire {
     }
 
     pub fn hang_up(&mut self, transfer: &Transfer) {
-        self.site.happens(transfer.download.ended());
+        let sent = transfer.next - transfer.download.first;
+        self.site.happens(transfer.download.ended(sent));
     }
 
     /// Everything that a transfer gives.

@@ -102,7 +102,7 @@ fn b_10_9_a_failure_that_nobody_hears_of_ends_by_deadline_and_is_tried_again_by_
     zephyr.failures = 2;
     zephyr.run(&mut wire, minutes(10));
     assert_eq!((zephyr.installs.len(), wire.step()), (1, Step::Updated));
-    let mut wire = Wire::with_order(|_| {});
+    let mut wire = Wire::with_order(|spec| spec.max_bytes = Some(u64::MAX));
     let mut zephyr = Zephyr::new(Tree::Old);
     zephyr.failures = usize::MAX;
     zephyr.run(&mut wire, minutes(240));

@@ -91,7 +91,7 @@ fn about(event: &Event) -> Option<&ControllerId> {
         | Event::Quiet(id)
         | Event::Offline(id)
         | Event::Polled(id)
-        | Event::BodyEnded(id)
+        | Event::BodyEnded(id, ..)
         | Event::Pace(id, _)
         | Event::Client(id, _)
         | Event::Attributes(id, _)

@@ -47,6 +47,7 @@ pub fn rollout(name: &str, to: &str) -> RolloutSpec {
         strategy: Strategy { max_in_flight: many(), max_failures: many(), ..Strategy::default() },
         deadlines: Deadlines::default(),
         attempts: Bounds::ATTEMPTS,
+        max_bytes: None,
         confirm_by: ConfirmBy::Auto,
         paused: false,
         cancelled: false,
@@ -233,7 +234,12 @@ impl Site {
     }
 
     pub fn body_ended(&mut self, gateway: &str) {
-        self.happens(Event::BodyEnded(id(gateway)));
+        self.body_ended_after(gateway, 0);
+    }
+
+    pub fn body_ended_after(&mut self, gateway: &str, bytes: u64) {
+        let digest = self.artifact_for(gateway);
+        self.happens(Event::BodyEnded(id(gateway), digest, bytes));
     }
 
     /// Fetches the order and downloads the artifact.

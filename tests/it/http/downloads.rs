@@ -28,7 +28,7 @@ fn a_whole_artifact_is_requested_served_and_ended() {
         let answer = site.ask(&format!("GET {}", site.artifact_path()), b"").await;
         assert_eq!((answer.status, answer.whole), (200, true));
         assert!(answer.body == site.bytes);
-        let ended = Event::BodyEnded(gateway());
+        let ended = Event::BodyEnded(gateway(), site.digest(), site.bytes.len() as u64);
         site.hears(|event| *event == ended).await;
         let requested = Event::Requested(gateway(), site.digest(), Bytes::Some);
         assert_eq!(facts(&site), [requested, Event::Served(gateway(), site.digest()), ended]);

@@ -182,6 +182,7 @@ pub fn member(n: u64) -> MemberRecord {
         not_fetched: 0,
         retry_at: None,
         action: Some(action),
+        spent: 7,
         message: Some("downloading 40%".into()),
         reported: Some("1.4.1".parse().unwrap()),
     }
@@ -196,6 +197,7 @@ pub fn rollout(n: u64) -> RolloutRecord {
         strategy: Strategy { max_in_flight: Amount::Count(5), ..Strategy::default() },
         deadlines: Deadlines::default(),
         attempts: 3,
+        max_bytes: None,
         confirm_by: ConfirmBy::Auto,
         paused: false,
         cancelled: false,

@@ -153,7 +153,7 @@ impl Run {
                 Event::Requested(gateway(*n), file(*index), bytes)
             }
             Op::Served(n, index) => Event::Served(gateway(*n), file(*index)),
-            Op::BodyEnded(n) => Event::BodyEnded(gateway(*n)),
+            Op::BodyEnded(n) => Event::BodyEnded(gateway(*n), file(0), 0),
             Op::Says(n, which, execution, finished, excused) => {
                 let action = self.id(*n, *which)?;
                 Event::Feedback(gateway(*n), action, word(*execution, *finished, *excused))
@@ -240,7 +240,7 @@ fn goes_on(state: &State, id: ControllerId) -> Option<Event> {
         Step::Downloading if served && order.requested => Event::Requested(id, key.digest, Bytes::None),
         Step::Downloading if order.requested => Event::Served(id, key.digest),
         Step::Downloading => Event::Requested(id, key.digest, Bytes::Some),
-        Step::Installing if state.gateways[&id].bodies > 0 => Event::BodyEnded(id),
+        Step::Installing if state.gateways[&id].bodies > 0 => Event::BodyEnded(id, key.digest, 0),
         Step::Installing => Event::Feedback(id, order.id, word(Execution::Closed, Finished::Success, false)),
         Step::Confirming => {
             let data = [(key.name.clone(), Some(key.version.to_string()))].into();

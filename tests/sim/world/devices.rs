@@ -68,7 +68,7 @@ impl World {
         let reply = link::first_byte(&body.ask, &body.download, &mut site.presence, verdict);
         if reply != Reply::Body {
             // it asked for permission to begin, so its end is told too
-            site.tell(body.download.ended(), Waiter::Nobody);
+            site.tell(body.download.ended(0), Waiter::Nobody);
             self.bodies.under_way.remove(&number);
             return self.answer(device, reply);
         }
@@ -114,7 +114,7 @@ impl World {
     pub(super) fn body_over(&mut self, number: u64, have: u64) {
         let Some(body) = self.bodies.under_way.remove(&number) else { return };
         if let Some(site) = &mut self.site {
-            site.tell(body.download.ended(), Waiter::Nobody);
+            site.tell(body.download.ended(have.saturating_sub(body.download.first)), Waiter::Nobody);
         }
         self.note(body.device, || format!("has {have} bytes"));
         let act = self.devices[body.device].received(have);
