@@ -9,6 +9,7 @@ pub mod check;
 mod completions;
 mod control;
 pub mod crds;
+mod init;
 mod journal;
 mod logging;
 mod man;
@@ -18,6 +19,7 @@ mod run;
 pub mod simulate;
 mod status;
 mod table;
+mod token;
 mod verify;
 mod why;
 
@@ -27,6 +29,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::config::ConfigError;
+use crate::site::RunError;
 
 /// Where a site file lies if nobody says.
 const SITE_FILE: &str = "/etc/lamplighter/site.yaml";
@@ -44,6 +47,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Init(init::InitArgs),
     Run(run::RunArgs),
     Status(status::StatusArgs),
     Why(why::WhyArgs),
@@ -51,6 +55,7 @@ enum Command {
     Artifacts(artifacts::ArtifactsArgs),
     Resume(resume::ResumeArgs),
     Check(check::Args),
+    Token(token::TokenArgs),
     Verify(verify::VerifyArgs),
     Crds(crds::Args),
     Simulate(simulate::SimulateArgs),
@@ -76,6 +81,7 @@ pub fn main() -> ExitCode {
     logging::start(cli.log_format);
     let mut out = io::stdout().lock();
     let done = match cli.command {
+        Command::Init(args) => init::run(&args, &mut out),
         Command::Run(args) => run::run(&args),
         Command::Status(args) => status::run(&args, &mut out),
         Command::Why(args) => why::run(&args, &mut out),
@@ -83,6 +89,7 @@ pub fn main() -> ExitCode {
         Command::Artifacts(args) => artifacts::run(&args, &mut out),
         Command::Resume(args) => resume::run(&args, &mut out),
         Command::Check(args) => check::run(&args, &mut out),
+        Command::Token(args) => token::run(&args, &mut out),
         Command::Verify(args) => verify::run(&args, &mut out),
         Command::Crds(args) => crds::run(&args, &mut out),
         Command::Simulate(args) => simulate::run(args),
@@ -95,7 +102,7 @@ pub fn main() -> ExitCode {
             // whoever reads has seen enough
             return ExitCode::SUCCESS;
         }
-        if error.is::<ConfigError>() {
+        if error.is::<ConfigError>() || matches!(error.downcast_ref(), Some(RunError::Credentials(_))) {
             return bad_input(&error);
         }
         complain(&in_words(&error));

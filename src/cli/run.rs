@@ -8,6 +8,7 @@ use tokio::sync::watch;
 use tokio::task::LocalSet;
 
 use crate::config::{self, ConfigError, SiteConfig};
+use crate::resources::FieldError;
 use crate::site;
 
 /// Run the operator for one site
@@ -25,6 +26,9 @@ pub struct RunArgs {
     /// Listen here for devices instead of where the site file says
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<std::net::SocketAddr>,
+    /// Serve plain HTTP where others can reach it; `devices.insecure` in the site file must say so too
+    #[arg(long)]
+    insecure: bool,
 }
 
 /// File reads and hashing; the store has a thread of its own.
@@ -58,7 +62,18 @@ fn configured(args: &RunArgs) -> Result<SiteConfig, ConfigError> {
     if let Some(listen) = args.listen {
         typed.devices.listen = listen.to_string();
     }
-    config::checked(typed, &args.config)
+    let config = config::checked(typed, &args.config)?;
+    if config.devices.is_open() && !args.insecure {
+        let why = format!(
+            "is true, and {} can be reached from outside: plain HTTP there lets anybody read tokens and change firmware on \
+             its way. Use devices.tls (`lamplighter init` makes a certificate), listen on 127.0.0.1 behind a TLS proxy, or \
+             say it again: `lamplighter run --insecure`",
+            config.devices.listen
+        );
+        let errors = vec![FieldError::new("devices.insecure", why)];
+        return Err(ConfigError::Wrong { file: args.config.clone(), errors });
+    }
+    Ok(config)
 }
 
 /// The first SIGTERM or SIGINT stops in order; the second ends the process as it always did.

@@ -46,6 +46,12 @@ fn text(status: &Status, list: Option<&GatewayList>) -> String {
         text += "\n";
         text += &paragraph("", STORE_LOST);
     }
+    if !status.notices.is_empty() {
+        text += "\n";
+        for notice in &status.notices {
+            text += &paragraph("", notice);
+        }
+    }
     text += "\n";
     if status.rollouts.is_empty() {
         text += "no rollouts; an OtaRollout in a manifest directory makes one\n";

@@ -79,7 +79,7 @@ fn look(manifests: &Manifests, last: Option<Fingerprint>) -> Look {
 }
 
 /// Waits until nothing has happened for a while.
-async fn settle(heard: &Heard, pace: Pace) {
+pub async fn settle(heard: &Heard, pace: Pace) {
     let latest = Instant::now() + pace.longest;
     loop {
         let before = heard.count();

@@ -9,5 +9,6 @@ mod listing;
 mod watch;
 
 pub use directory::{MANIFEST_SUFFIXES, read_file};
-pub use follow::{Pace, follow};
+pub use follow::{Pace, follow, settle};
 pub use listing::{Found, Manifests, found_in, listing, refuse_duplicates};
+pub use watch::{Heard, Watch};

@@ -6,6 +6,7 @@
 mod clock;
 mod control;
 mod core;
+mod credentials;
 mod endpoints;
 mod outlook;
 mod records;
@@ -15,6 +16,7 @@ mod shell;
 mod trouble;
 
 pub use self::core::{Core, Stepped};
+pub use credentials::FileError;
 pub use endpoints::Endpoints;
 pub use outlook::Outlook;
 pub use run::{RunError, run};

@@ -14,6 +14,7 @@ use tracing::{info, warn};
 use super::clock::Clock;
 use super::control::{self, Control};
 use super::core::Core;
+use super::credentials::{self, FileError, Files, Notices};
 use super::endpoints::Endpoints;
 use super::shell::{Shell, action_base, settings};
 use crate::artifact::{Cache, Keeper, LeastSpeed, Patience, Uplink};
@@ -42,6 +43,9 @@ pub enum RunError {
     /// The control socket.
     #[error("cannot make the control socket {0}: {1}")]
     Control(String, #[source] io::Error),
+    /// A certificate, a key or a file with a token.
+    #[error(transparent)]
+    Credentials(#[from] FileError),
     /// The endpoints file.
     #[error("cannot write endpoints.json into {0}: {1}")]
     Endpoints(String, #[source] io::Error),
@@ -50,6 +54,11 @@ pub enum RunError {
 /// Runs a site until `stop` says so. Needs a `LocalSet` on a current-thread runtime.
 pub async fn run(config: SiteConfig, mut stop: watch::Receiver<bool>) -> Result<(), RunError> {
     let config = Rc::new(config);
+    // before anything is made: what a person wrote may be wrong
+    let secret_files = Files::of(&config.devices);
+    let loaded = secret_files.load();
+    let print = loaded.print;
+    let (tls, tokens) = loaded.whole()?;
     let (store, recalled) = Handle::open_directory(&config.state).await?;
     let clock = Rc::new(Clock::resumed(&recalled.snapshot.time, config.devices.poll_interval));
     let cache = Cache::open(&config.state, config.disk_reserve)
@@ -67,7 +76,9 @@ pub async fn run(config: SiteConfig, mut stop: watch::Receiver<bool>) -> Result<
     let (queries_in, queries) = mpsc::channel(QUERIES);
     let (wanted, wanted_seen) = watch::channel(Vec::new());
     let keeper = Keeper::new(cache, Patience::default(), uplink(&config));
-    let context = context(&config, &clock, &keeper, events_in.clone());
+    let context = context(&config, tokens, &clock, &keeper, events_in.clone());
+    context.tls.replace(tls);
+    let notices = Rc::new(Notices::default());
     let manifests = Manifests::new(config.manifests.clone(), config.devices.poll_interval);
     let mut shell = Shell {
         core: Core::rebuild(Default::default(), settings(&config), action_base()),
@@ -79,6 +90,7 @@ pub async fn run(config: SiteConfig, mut stop: watch::Receiver<bool>) -> Result<
         wanted,
         manifests: manifests.clone(),
         devices: context.clone(),
+        notices: notices.clone(),
         next_due: None,
         saved_at: recalled.snapshot.time.site,
         trouble: None,
@@ -100,15 +112,17 @@ pub async fn run(config: SiteConfig, mut stop: watch::Receiver<bool>) -> Result<
     spawn_local(async move {
         keeper.run(wanted_seen, files_seen, async |event| send(&reports, event).await).await;
     });
+    spawn_local(credentials::follow(secret_files, print, context.clone(), notices));
     let server = spawn_local(device::serve(devices, context, async move {
         // an error means that nobody can say stop any more
         let _ = stop.wait_for(|stop| *stop).await;
         info!("stopping");
     }));
-    let endpoints = Endpoints { pid: std::process::id(), devices: format!("http://{bound}"), control: socket };
+    let scheme = if config.devices.tls.is_some() { "https" } else { "http" };
+    let endpoints = Endpoints { pid: std::process::id(), devices: format!("{scheme}://{bound}"), control: socket };
     endpoints.write(&config.state).map_err(|error| RunError::Endpoints(config.state.display().to_string(), error))?;
     info!(site = config.site, devices = %endpoints.devices, "running");
-    warn!("devices are served over plain HTTP (devices.insecure), on this machine only");
+    warn_if_insecure(&config);
 
     // what is under way is decided to its end: the loop outlives the server
     let nothing_under_way = async {
@@ -119,6 +133,17 @@ pub async fn run(config: SiteConfig, mut stop: watch::Receiver<bool>) -> Result<
     drop(socket_file);
     shell.stop().await;
     Ok(())
+}
+
+fn warn_if_insecure(config: &SiteConfig) {
+    if config.devices.is_open() {
+        warn!(
+            "devices are served over plain HTTP to whoever can reach them (devices.insecure): anybody on the way can read \
+             their tokens and change firmware"
+        );
+    } else if config.devices.tls.is_none() {
+        warn!("devices are served over plain HTTP (devices.insecure), on this machine only");
+    }
 }
 
 /// What fetching needs.
@@ -142,13 +167,14 @@ impl Drop for RemovedAtEnd {
 }
 
 /// What the device server needs.
-fn context(config: &SiteConfig, clock: &Rc<Clock>, keeper: &Rc<Keeper>, events: mpsc::Sender<Envelope>) -> Rc<Context> {
+fn context(config: &SiteConfig, tokens: ddi::Tokens, clock: &Rc<Clock>, keeper: &Rc<Keeper>, events: mpsc::Sender<Envelope>) -> Rc<Context> {
     let devices = &config.devices;
     let pacing = Pacing { told: devices.poll_interval, offline_after: devices.offline_after };
     let settings = ddi::Settings {
         tenants: devices.tenants.clone(),
         poll_interval: devices.poll_interval,
         url: devices.url.clone(),
+        tokens,
     };
     let (clock, keeper) = (clock.clone(), keeper.clone());
     let open = move |digest: &Digest| match keeper.open(digest) {

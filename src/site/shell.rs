@@ -13,6 +13,7 @@ use tracing::{error, info, warn};
 use super::clock::Clock;
 use super::control::{Answer, Asked, Query};
 use super::core::{Core, Stepped};
+use super::credentials::Notices;
 use super::outlook::Outlook;
 use super::report;
 use super::trouble::Trouble;
@@ -43,6 +44,7 @@ pub(super) struct Shell {
     pub wanted: watch::Sender<Vec<ArtifactSpec>>,
     pub manifests: Manifests,
     pub devices: Rc<Context>,
+    pub notices: Rc<Notices>,
     pub next_due: Option<SiteTime>,
     pub saved_at: SiteTime,
     /// While there is some, nothing moves.
@@ -219,7 +221,8 @@ impl Shell {
         let json = match query {
             Query::Status => {
                 let fetching = |digest: &Digest| self.keeper.fetching(digest);
-                serde_json::to_vec(&report::status(&self.config.site, state, now, fetching, self.counters()))
+                let status = report::status(&self.config.site, state, now, fetching, self.counters());
+                serde_json::to_vec(&report::Status { notices: self.notices.now(), ..status })
             }
             Query::Gateways => serde_json::to_vec(&report::gateways(state)),
             Query::Artifacts => serde_json::to_vec(&report::artifacts(state)),
@@ -253,6 +256,7 @@ impl Shell {
             requests: served.requests,
             served_bytes: served.served_bytes,
             unauthorized: served.unauthorized,
+            handshakes_failed: served.handshakes_failed,
         }
     }
 

@@ -12,12 +12,13 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("store", &["model"]),
     ("inside", &[]),
     ("artifact", &["model", "inside"]),
+    ("authority", &["model"]),
     ("device", &["model"]),
     ("services", &["model"]),
     ("intake", &["model", "resources", "inside"]),
     ("kube", &["model", "resources"]),
     ("config", &["model", "resources"]),
-    ("site", &["model", "engine", "resources", "store", "artifact", "device", "services", "intake", "kube", "config"]),
+    ("site", &["model", "engine", "resources", "store", "artifact", "authority", "device", "services", "intake", "kube", "config"]),
     (
         "cli",
         &[
@@ -26,6 +27,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "resources",
             "store",
             "artifact",
+            "authority",
             "device",
             "services",
             "intake",

@@ -95,7 +95,7 @@ pub fn ask(
         seen.extend(presence.runs(id, client, now).filter(|_| client != Client::Zephyr));
         return (seen, Answer::Now(Reply::Base { order: None, asks: false }));
     }
-    let settings = ddi::Settings { tenants: vec!["DEFAULT".into()], poll_interval: POLL, url: None };
+    let settings = ddi::Settings { tenants: vec!["DEFAULT".into()], poll_interval: POLL, url: None, tokens: Default::default() };
     let (method, path, body) = request(id, ask);
     let headers = headers(id, client, ask);
     let head = Head { method: &method, path: &path, headers: &headers, local: "site:8080" };

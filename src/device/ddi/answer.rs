@@ -59,7 +59,7 @@ fn answered(
     seen: &mut Vec<Event>,
 ) -> Result<Answer, Response> {
     let path = locate(settings, head)?;
-    let (id, entry) = authenticate(board, &path, head)?;
+    let (id, entry) = authenticate(board, settings, &path, head)?;
     let route = resource(&path, head)?;
     if matches!(route, Route::Poll) {
         seen.extend(presence.poll(id, now, entry.tell_poll_from));

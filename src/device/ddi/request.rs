@@ -3,6 +3,7 @@
 use hyper::header::{self, HeaderMap, HeaderName};
 use hyper::{Method, http::request::Parts};
 
+use super::Names;
 use crate::model::Client;
 
 /// The head of a request, as far as DDI looks at it.
@@ -16,12 +17,23 @@ pub struct Head<'a> {
     pub headers: &'a HeaderMap,
     /// The address the device reached, for links when it names none itself.
     pub local: &'a str,
+    /// It came over TLS.
+    pub secure: bool,
+    /// Whom the device's certificate names, if it showed one.
+    pub certificate: Option<&'a Names>,
 }
 
 impl<'a> Head<'a> {
     /// The head of a request that arrived at `local` (`host:port`).
     pub fn new(parts: &'a Parts, local: &'a str) -> Self {
-        Self { method: &parts.method, path: parts.uri.path(), headers: &parts.headers, local }
+        let Parts { method, uri, headers, .. } = parts;
+        Self { method, path: uri.path(), headers, local, secure: false, certificate: None }
+    }
+
+    /// The same over TLS, from a device whose certificate names it so, if it showed one.
+    #[must_use]
+    pub fn over_tls(self, certificate: Option<&'a Names>) -> Self {
+        Self { secure: true, certificate, ..self }
     }
 
     /// A header's value, if it is there exactly once and readable.

@@ -23,6 +23,8 @@ pub struct Caps {
     /// Of the socket's send buffer, in bytes, which the kernel would let grow to 4 MiB. A third of it must drain before the
     /// socket counts as writable again: so a device that takes 1 kB/s is not stalled, and 32 of them hold 4 MiB at most.
     pub send_buffer: usize,
+    /// For a TLS handshake: two round trips of the slowest radio.
+    pub handshake: Duration,
     /// From a header's first byte to its last.
     pub header: Duration,
     /// For a request's body.
@@ -41,6 +43,10 @@ pub struct Caps {
 
 /// hyper's read and write buffers, and so the largest header; its minimum is 8 KiB.
 pub(super) const BUFFER: usize = 16 * 1024;
+/// What rustls may hold of an answer that the socket does not take yet: a chunk. Its default is 64 KiB.
+pub(super) const TLS_BUFFER: usize = 16 * 1024;
+/// The largest TLS record, with its head: devices with small buffers read no larger ones, and rustls cannot be asked for less.
+pub(super) const RECORD: usize = 4 * 1024;
 /// Unread bytes that a refused client may still send before its connection is cut, so that it reads why.
 pub(super) const DRAIN: usize = 16 * 1024 * 1024;
 /// And for how long.
@@ -56,6 +62,7 @@ impl Default for Caps {
             waiting: 8,
             chunk: 16 * 1024,
             send_buffer: 64 * 1024,
+            handshake: Duration::from_secs(5),
             header: Duration::from_secs(10),
             body: Duration::from_secs(15),
             idle: Duration::from_secs(75),

@@ -7,16 +7,16 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
-use tokio::net::TcpStream;
 use tokio::time::{Sleep, sleep};
 
 use super::caps::{Caps, DRAIN, LINGER};
 use super::slots::Slot;
+use super::socket::Socket;
 
 /// A device's socket.
 #[derive(Debug)]
 pub(super) struct Patient {
-    stream: TcpStream,
+    stream: Socket,
     slot: Rc<Slot>,
     header: Duration,
     stall: Duration,
@@ -28,7 +28,7 @@ pub(super) struct Patient {
 }
 
 impl Patient {
-    pub(super) fn new(stream: TcpStream, slot: Rc<Slot>, caps: &Caps) -> Self {
+    pub(super) fn new(stream: Socket, slot: Rc<Slot>, caps: &Caps) -> Self {
         let Caps { header, stall, .. } = *caps;
         Self { stream, slot, header, stall, header_ends: None, stall_ends: None, hung_up: false }
     }
@@ -66,7 +66,7 @@ impl Patient {
         if late { Err(io::ErrorKind::TimedOut.into()) } else { Ok(()) }
     }
 
-    fn check_write(&mut self, cx: &mut Context<'_>, wrote: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+    fn check_write<T>(&mut self, cx: &mut Context<'_>, wrote: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if wrote.is_ready() {
             self.stall_ends = None;
             return wrote;
@@ -111,7 +111,9 @@ impl AsyncWrite for Patient {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(cx)
+        // under TLS what was written may still be with us
+        let flushed = Pin::new(&mut self.stream).poll_flush(cx);
+        self.check_write(cx, flushed)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -132,7 +132,7 @@ impl World {
         let mut world = Self {
             board: Board::default(),
             presence: Presence::new(Pacing { told: Duration::from_secs(60), offline_after: Duration::from_secs(600) }),
-            settings: Settings { tenants: vec!["DEFAULT".into()], poll_interval: Duration::from_secs(60), url: None },
+            settings: Settings { tenants: vec!["DEFAULT".into()], poll_interval: Duration::from_secs(60), url: None, tokens: Default::default() },
             now: SiteTime(0),
         };
         let token = TokenHash::new(sha2::Sha256::digest(TOKEN).into());

@@ -92,7 +92,7 @@ impl Site {
         let context = Rc::new(Context::new(
             Rc::clone(&board),
             Rc::new(RefCell::new(Presence::new(pacing))),
-            Settings { tenants: vec!["DEFAULT".into()], poll_interval: Duration::from_secs(1), url: None },
+            Settings { tenants: vec!["DEFAULT".into()], poll_interval: Duration::from_secs(1), url: None, tokens: Default::default() },
             Rc::new(move || SiteTime(u64::try_from(begin.elapsed().as_millis()).unwrap())),
             Rc::new(open),
             Sink::new(sender),
