@@ -28,7 +28,7 @@ pub fn renew(certificate: &Path, key: &Path, now: u64) -> Result<Renewal, Author
     if old.end.saturating_sub(now) > LIFE.as_secs() / 3 {
         return Ok(Renewal::NotDue);
     }
-    let Some(authority) = authority(certificate, &old)? else { return Ok(Renewal::Ends(old.end)) };
+    let Some((authority, of)) = authority(certificate, &old)? else { return Ok(Renewal::Ends(old.end)) };
     let key = key_pair(&fs::read_to_string(key).map_err(unreadable)?)?;
     if key.der_bytes() != old.public_key {
         // the pair is being replaced just now
@@ -36,7 +36,8 @@ pub fn renew(certificate: &Path, key: &Path, now: u64) -> Result<Renewal, Author
     }
     let renewed = authority.issue(&old.hosts, &key, now)?;
     let new = Facts::read(renewed.as_bytes())?;
-    if new.end <= old.end {
+    // gateways must find the authority that they trust
+    if new.end <= old.end || !new.is_from(&of) {
         return Ok(Renewal::Ends(old.end));
     }
     replace(certificate, &renewed)?;
@@ -44,9 +45,8 @@ pub fn renew(certificate: &Path, key: &Path, now: u64) -> Result<Renewal, Author
 }
 
 /// The authority beside a certificate, if it is the one that issued it. A link is somebody else's volume.
-fn authority(certificate: &Path, of: &Facts) -> Result<Option<Authority>, AuthorityError> {
-    let (cert, key) =
-        (certificate.with_file_name(names::AUTHORITY), certificate.with_file_name(names::AUTHORITY_KEY));
+fn authority(certificate: &Path, of: &Facts) -> Result<Option<(Authority, Facts)>, AuthorityError> {
+    let (cert, key) = (certificate.with_file_name(names::AUTHORITY), certificate.with_file_name(names::AUTHORITY_KEY));
     if certificate.is_symlink() || !cert.is_file() || !key.is_file() {
         return Ok(None);
     }
@@ -54,7 +54,8 @@ fn authority(certificate: &Path, of: &Facts) -> Result<Option<Authority>, Author
     if !of.is_from(&facts) {
         return Ok(None);
     }
-    Authority::read(&facts, &text(&key)?).map(Some)
+    let authority = Authority::read(&facts, &text(&key)?)?;
+    Ok(Some((authority, facts)))
 }
 
 fn replace(file: &Path, pem: &str) -> Result<(), AuthorityError> {

@@ -63,7 +63,14 @@ mod tests {
 
     #[test]
     fn a_secret_that_can_be_guessed_or_not_typed_is_refused_and_never_shown() {
-        for bad in ["", "short", "0123456789abcde", "two words of a phrase", "0123456789abcdef\n0123456789abcdef", "ümläute-ümläute"] {
+        for bad in [
+            "",
+            "short",
+            "0123456789abcde",
+            "two words of a phrase",
+            "0123456789abcdef\n0123456789abcdef",
+            "ümläute-ümläute",
+        ] {
             let why = SiteSecret::new(bad).unwrap_err().0;
             assert!(bad.is_empty() || !why.contains(bad), "{why}");
         }

@@ -167,7 +167,13 @@ impl Drop for RemovedAtEnd {
 }
 
 /// What the device server needs.
-fn context(config: &SiteConfig, tokens: ddi::Tokens, clock: &Rc<Clock>, keeper: &Rc<Keeper>, events: mpsc::Sender<Envelope>) -> Rc<Context> {
+fn context(
+    config: &SiteConfig,
+    tokens: ddi::Tokens,
+    clock: &Rc<Clock>,
+    keeper: &Rc<Keeper>,
+    events: mpsc::Sender<Envelope>,
+) -> Rc<Context> {
     let devices = &config.devices;
     let pacing = Pacing { told: devices.poll_interval, offline_after: devices.offline_after };
     let settings = ddi::Settings {

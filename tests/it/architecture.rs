@@ -18,7 +18,22 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("intake", &["model", "resources", "inside"]),
     ("kube", &["model", "resources"]),
     ("config", &["model", "resources"]),
-    ("site", &["model", "engine", "resources", "store", "artifact", "authority", "device", "services", "intake", "kube", "config"]),
+    (
+        "site",
+        &[
+            "model",
+            "engine",
+            "resources",
+            "store",
+            "artifact",
+            "authority",
+            "device",
+            "services",
+            "intake",
+            "kube",
+            "config",
+        ],
+    ),
     (
         "cli",
         &[

@@ -2,8 +2,9 @@
 
 mod site_file;
 
+use std::fmt::Write as _;
 use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -44,7 +45,7 @@ fn lifetime(text: &str) -> Result<Duration, String> {
     parse_duration(text).map_err(|error| error.0)
 }
 
-pub(super) fn run(args: &InitArgs, out: &mut impl Write) -> anyhow::Result<ExitCode> {
+pub(super) fn run(args: &InitArgs, out: &mut impl io::Write) -> anyhow::Result<ExitCode> {
     let made = match Site::of(args) {
         Ok(site) => site.make(args.lifetime.unwrap_or(LIFE)),
         Err(why) => return Ok(super::bad_input(&why)),
@@ -66,14 +67,18 @@ impl Site {
         let machine = if is_object_name(&machine) { machine } else { "site".into() };
         let name = args.site.clone().unwrap_or_else(|| machine.clone());
         if !is_object_name(&name) {
-            return Err(format!("--site: {name:?} should have lower-case letters, digits, '-' and '.', such as hall-7"));
+            return Err(format!(
+                "--site: {name:?} should have lower-case letters, digits, '-' and '.', such as hall-7"
+            ));
         }
         let hosts = match args.host.as_slice() {
             [] => vec![machine, "localhost".into(), "127.0.0.1".into()],
             given => given.to_vec(),
         };
         if let Some(host) = hosts.iter().find(|host| !is_host(host)) {
-            return Err(format!("--host: {host:?} is neither a host name nor an address; write it without port or scheme"));
+            return Err(format!(
+                "--host: {host:?} is neither a host name nor an address; write it without port or scheme"
+            ));
         }
         let dir = std::path::absolute(&args.dir).map_err(|error| format!("--dir: {error}"))?;
         Ok(Self { dir, name, hosts })
@@ -152,17 +157,26 @@ fn there(certificate: &Path, key: &Path) -> anyhow::Result<bool> {
         (true, true) => Ok(true),
         (false, false) => Ok(false),
         (true, false) => {
-            bail!("{} is there without {}: put the key back, or move the certificate away", certificate.display(), key.display())
+            bail!(
+                "{} is there without {}: put the key back, or move the certificate away",
+                certificate.display(),
+                key.display()
+            )
         }
         (false, true) => {
-            bail!("{} is there without {}: put the certificate back, or move the key away", key.display(), certificate.display())
+            bail!(
+                "{} is there without {}: put the certificate back, or move the key away",
+                key.display(),
+                certificate.display()
+            )
         }
     }
 }
 
 fn read_authority(certificate: &Path, key: &Path) -> anyhow::Result<Authority> {
     let read = |file: &Path| fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()));
-    let facts = Facts::read(read(certificate)?.as_bytes()).map_err(|error| anyhow!("{} {error}", certificate.display()))?;
+    let facts =
+        Facts::read(read(certificate)?.as_bytes()).map_err(|error| anyhow!("{} {error}", certificate.display()))?;
     Authority::read(&facts, &read(key)?).map_err(|error| anyhow!("{}: {error}", key.display()))
 }
 
@@ -175,16 +189,16 @@ pub(super) struct Report {
 impl Report {
     fn note(&mut self, file: &Path, made: bool) {
         let verb = if made { "made" } else { "kept" };
-        self.text += &format!("{verb}  {}\n", file.display());
+        let _ = writeln!(self.text, "{verb}  {}", file.display());
     }
 }
 
 /// Writes a file unless there is one; true if it did. Never readable by others for a moment.
 fn put(file: &Path, mode: u32, text: &str) -> anyhow::Result<bool> {
-    let made = OpenOptions::new().write(true).create_new(true).mode(mode).open(file);
+    let opened = OpenOptions::new().write(true).create_new(true).mode(mode).open(file);
     let cannot = || format!("cannot make {}", file.display());
-    match made {
-        Ok(mut made) => made.write_all(text.as_bytes()).and_then(|()| made.sync_all()).with_context(cannot).map(|()| true),
+    match opened {
+        Ok(mut out) => out.write_all(text.as_bytes()).and_then(|()| out.sync_all()).with_context(cannot).map(|()| true),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
         Err(error) => Err(error).with_context(cannot),
     }

@@ -35,10 +35,14 @@ impl Patient {
 
     /// Lets the device read our last words: closing a socket with unread bytes in it would throw them away.
     pub(super) async fn part(mut self) {
-        if self.hung_up || self.stream.shutdown().await.is_err() {
+        if self.hung_up {
             return;
         }
         let rest = async {
+            // under TLS what the device does not take is still to be sent before that
+            if self.stream.shutdown().await.is_err() {
+                return;
+            }
             let (mut scrap, mut read) = (vec![0; 4096], 0);
             while read < DRAIN {
                 match self.stream.read(&mut scrap).await {

@@ -4,6 +4,7 @@ use std::fmt;
 use std::io;
 use std::sync::Arc;
 
+use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::danger::ClientCertVerifier;
@@ -43,9 +44,11 @@ impl Tls {
         let key = PrivateKeyDer::from_pem_slice(key).map_err(|_| {
             TlsError::Key("has no PEM private key; name the file that begins with -----BEGIN PRIVATE KEY-----".into())
         })?;
-        let builder = ServerConfig::builder();
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let builder = ServerConfig::builder_with_provider(provider.clone()).with_safe_default_protocol_versions();
+        let builder = builder.map_err(in_words)?;
         let builder = match client_ca {
-            Some(authorities) => builder.with_client_cert_verifier(verifier(authorities).map_err(TlsError::ClientCa)?),
+            Some(file) => builder.with_client_cert_verifier(verifier(file, provider).map_err(TlsError::ClientCa)?),
             None => builder.with_no_client_auth(),
         };
         let mut config = builder.with_single_cert(chain, key).map_err(in_words)?;
@@ -82,12 +85,13 @@ fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, String> {
 }
 
 /// Certificates are asked for, not demanded: gateways with tokens have none. Whoever has neither gets 401.
-fn verifier(authorities: &[u8]) -> Result<Arc<dyn ClientCertVerifier>, String> {
+fn verifier(authorities: &[u8], provider: Arc<CryptoProvider>) -> Result<Arc<dyn ClientCertVerifier>, String> {
     let mut roots = RootCertStore::empty();
     for authority in certificates(authorities)? {
         roots.add(authority).map_err(|error| format!("has a certificate that is no authority's: {error}"))?;
     }
-    WebPkiClientVerifier::builder(Arc::new(roots)).allow_unauthenticated().build().map_err(|error| error.to_string())
+    let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider).allow_unauthenticated();
+    verifier.build().map_err(|error| error.to_string())
 }
 
 fn in_words(error: rustls::Error) -> TlsError {

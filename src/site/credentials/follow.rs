@@ -4,8 +4,8 @@ use std::rc::Rc;
 
 use tokio::time::timeout;
 
-use super::read::{FileError, Files, Loaded};
 use super::Notices;
+use super::read::{FileError, Files, Loaded};
 use crate::authority::{self, AuthorityError, Renewal};
 use crate::device::Context;
 use crate::intake::{Pace, Watch, settle};
@@ -68,7 +68,8 @@ fn right<T>(read: Result<T, FileError>, broken: &mut Vec<String>) -> Option<T> {
 /// What a person should know about the certificate's end.
 fn words(renewal: Result<Renewal, AuthorityError>) -> Option<String> {
     match renewal {
-        Ok(Renewal::NotDue) => None,
+        // what is wrong with the files themselves is said by those who need them
+        Ok(Renewal::NotDue) | Err(AuthorityError::Unreadable(_)) => None,
         Ok(Renewal::Renewed(until)) => {
             tracing::info!(until = date(until), "the server certificate was renewed");
             None
@@ -78,8 +79,6 @@ fn words(renewal: Result<Renewal, AuthorityError>) -> Option<String> {
              in its place, it is used at once",
             date(at)
         )),
-        // what is wrong with the files themselves is said by those who need them
-        Err(AuthorityError::Unreadable(_)) => None,
         Err(error) => Some(format!("devices.tls.certificate: it cannot be renewed: {error}")),
     }
 }

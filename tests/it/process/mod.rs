@@ -5,10 +5,14 @@ mod commands;
 mod device;
 mod edits;
 mod full_disk;
+mod init;
 mod journal;
 mod kept_state;
 mod killed;
+pub mod pki;
+mod proofs;
 mod site;
+mod tls;
 mod wire;
 mod words;
 
