@@ -10,6 +10,7 @@ mod fetch;
 mod gateway;
 mod proxy;
 mod site;
+mod tls;
 
 use std::path::{Path, PathBuf};
 use std::rc::Rc;

@@ -108,7 +108,8 @@ impl Site {
         format!(
             "\nWhat comes next:\n\
              \x20 1. Give each gateway the authority's certificate, {authority}: it is no secret, and\n\
-             \x20    gateways trust the site by it. SWUpdate: ca-path; rauc-hawkbit-updater: ssl_ca_file.\n\
+             \x20    gateways trust the site by it. SWUpdate: cafile in the suricatta section of its configuration;\n\
+             \x20    rauc-hawkbit-updater: the system's store of authorities (update-ca-certificates).\n\
              \x20 2. Give each gateway its token as target token: lamplighter token CONTROLLER_ID{config}\n\
              \x20    and the site's address: https://{host}:8443\n\
              \x20 3. Declare the gateways in {}/manifests, then: lamplighter run{config}\n",
