@@ -14,7 +14,7 @@ use super::{Authority, AuthorityError, Facts, LIFE, names};
 pub enum Renewal {
     /// It is good for long enough.
     NotDue,
-    /// It ends at this time (Unix seconds), and is not ours to renew.
+    /// It ends soon, at this time (Unix seconds), and is not ours to renew.
     Ends(u64),
     /// It was replaced, and is good until this time.
     Renewed(u64),
@@ -25,20 +25,23 @@ pub enum Renewal {
 pub fn renew(certificate: &Path, key: &Path, now: u64) -> Result<Renewal, AuthorityError> {
     let unreadable = |_| AuthorityError::Unreadable("cannot be read");
     let old = Facts::read(&fs::read(certificate).map_err(unreadable)?)?;
-    if old.end.saturating_sub(now) > LIFE.as_secs() / 3 {
+    let left = old.end.saturating_sub(now);
+    if left > LIFE.as_secs() / 3 {
         return Ok(Renewal::NotDue);
     }
-    let Some((authority, of)) = authority(certificate, &old)? else { return Ok(Renewal::Ends(old.end)) };
+    // others renew what is theirs when a third of its life is left, and that may be weeks: only then somebody must look
+    let not_ours = if left > old.end.saturating_sub(old.begin) / 5 { Renewal::NotDue } else { Renewal::Ends(old.end) };
+    let Some((authority, of)) = authority(certificate, &old)? else { return Ok(not_ours) };
     let key = key_pair(&fs::read_to_string(key).map_err(unreadable)?)?;
     if key.der_bytes() != old.public_key {
         // the pair is being replaced just now
-        return Ok(Renewal::Ends(old.end));
+        return Ok(not_ours);
     }
     let renewed = authority.issue(&old.hosts, &key, now)?;
     let new = Facts::read(renewed.as_bytes())?;
     // gateways must find the authority that they trust
     if new.end <= old.end || !new.is_from(&of) {
-        return Ok(Renewal::Ends(old.end));
+        return Ok(not_ours);
     }
     replace(certificate, &renewed)?;
     Ok(Renewal::Renewed(new.end))
@@ -149,12 +152,13 @@ mod tests {
         for name in [names::AUTHORITY, names::AUTHORITY_KEY] {
             fs::copy(other.path().join(name), ours.path().join(name)).unwrap();
         }
-        assert_eq!(renewed(&ours, NOW), Ok(Renewal::Ends(end)));
+        assert_eq!(renewed(&ours, NOW), Ok(Renewal::NotDue), "whoever made it has most of its life to renew it");
+        assert_eq!(renewed(&ours, end), Ok(Renewal::Ends(end)));
 
         let without = made(1);
         let end = facts(&without, names::CERTIFICATE).end;
         fs::remove_file(without.path().join(names::AUTHORITY_KEY)).unwrap();
-        assert_eq!(renewed(&without, NOW), Ok(Renewal::Ends(end)));
+        assert_eq!(renewed(&without, end), Ok(Renewal::Ends(end)));
 
         let mixed = made(1);
         fs::copy(other.path().join(names::AUTHORITY_KEY), mixed.path().join(names::AUTHORITY_KEY)).unwrap();

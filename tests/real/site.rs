@@ -103,6 +103,12 @@ impl Site {
         found["member"]["step"].as_str().map(str::to_owned)
     }
 
+    /// How many handshakes failed and how many requests came, since its last start.
+    pub async fn handshakes_and_requests(&self) -> Option<(u64, u64)> {
+        let counters = &self.get("/v1/status").await?["counters"];
+        Some((counters["handshakesFailed"].as_u64()?, counters["requests"].as_u64()?))
+    }
+
     /// What it wrote to its log, all starts together.
     pub fn log(&self) -> String {
         fs::read_to_string(self.dir.join("log")).unwrap_or_default()

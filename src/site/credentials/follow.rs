@@ -75,8 +75,8 @@ fn words(renewal: Result<Renewal, AuthorityError>) -> Option<String> {
             None
         }
         Ok(Renewal::Ends(at)) => Some(format!(
-            "devices.tls.certificate: it ends on {}, and the key of its authority is not here to renew it: put a new one \
-             in its place, it is used at once",
+            "devices.tls.certificate: it ends on {}, and this site cannot renew it: put a new one in its place, it is used \
+             at once",
             date(at)
         )),
         Err(error) => Some(format!("devices.tls.certificate: it cannot be renewed: {error}")),

@@ -14,9 +14,9 @@ use super::{Site, run};
 use crate::process::pki::{Ca, Client};
 
 /// A site with TLS, and what a device of it needs.
-async fn secured(size: usize, limits: Caps) -> (Site, TlsConnector) {
+async fn secured(bytes: usize, limits: Caps) -> (Site, TlsConnector) {
     let ca = Ca::new("plant");
-    let site = Site::start(size, limits).await;
+    let site = Site::start(bytes, limits).await;
     let pair = ca.server();
     let tls = Tls::new(pair.certificate.as_bytes(), pair.key.as_bytes(), None).unwrap();
     site.context.tls.replace(Some(tls));
