@@ -16,9 +16,10 @@ test-core:
 	$(CARGO_TEST) --bins --test it
 	$(CARGO_TEST) --doc
 
-# The release binary through 500 gateways, within its memory budget.
+# The release binary through 500 gateways, over plain HTTP and TLS, within its memory budget.
 test-memory:
 	tests/memory/run.sh
+	tests/memory/tls.sh
 
 # A real SWUpdate, nginx and registry, installed from Debian's packages if they are missing. Three at a time: each is mostly waiting.
 test-real:
