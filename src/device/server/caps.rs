@@ -6,7 +6,8 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy)]
 pub struct Caps {
     /// Sockets open at once. One that polled and stays open costs about 12 kB (measured with 500: hyper's 8 KiB read
-    /// buffer, its state, our task), so 0.6 MB for all; 500 gateways that poll once a minute need one or two.
+    /// buffer, its state, our task), so 0.6 MB for all, and with TLS 8 kB more (`tests/memory/tls.sh`); 500
+    /// gateways that poll once a minute need one or two.
     pub connections: usize,
     /// No connection is closed for a newcomer before it had this long for its next request: when all gateways come at
     /// once, they would cut each other off. Room for 480 newcomers a second remains.
