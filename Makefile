@@ -16,9 +16,10 @@ test-core:
 	$(CARGO_TEST) --bins --test it
 	$(CARGO_TEST) --doc
 
-# What is shipped, through 500 gateways and idle, within its budgets.
+# What is shipped, through 500 gateways, over plain HTTP and TLS, and idle, within its budgets.
 test-memory:
 	tests/memory/run.sh
+	tests/memory/tls.sh
 
 # What is shipped, with a real SWUpdate, nginx and registry, installed from Debian's packages if they are missing. Three at a time:
 # each is mostly waiting.

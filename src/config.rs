@@ -4,6 +4,8 @@
 
 mod change;
 mod file;
+mod tls;
+mod tokens;
 mod uplink;
 
 use std::collections::BTreeMap;
@@ -25,6 +27,8 @@ use crate::resources::{
 
 pub use change::Change;
 pub use file::{Flags, SiteFile};
+pub use tls::{Tls, TypedTls};
+pub use tokens::{Tokens, TypedTokens};
 pub use uplink::{TypedUplink, Uplink};
 
 /// A site's configuration, checked; all paths are absolute.
@@ -51,8 +55,12 @@ pub struct SiteConfig {
 /// How gateways are reached, checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Devices {
-    /// The device server's address; a loopback one, as long as there is no TLS.
+    /// The device server's address.
     pub listen: SocketAddr,
+    /// What the device server proves itself with; none: plain HTTP, as the site file says `insecure`.
+    pub tls: Option<Tls>,
+    /// What gateways without a token of their own sign in with.
+    pub tokens: Tokens,
     /// What links begin with, without a slash at the end; none: the address that the device used.
     pub url: Option<String>,
     /// The tenants that are served.
@@ -75,6 +83,11 @@ impl SiteConfig {
 }
 
 impl Devices {
+    /// Is it plain HTTP where others than this machine can reach it?
+    pub fn is_open(&self) -> bool {
+        self.tls.is_none() && !self.listen.ip().is_loopback()
+    }
+
     /// The poll interval when nothing is said.
     pub const POLL_INTERVAL: Duration = Duration::from_secs(60);
     /// When a gateway is offline, if nothing is said; three poll intervals if that is longer.
@@ -141,6 +154,8 @@ pub struct TypedDevices {
     #[schemars(length(min = 1, max = 64))]
     pub listen: String,
     pub insecure: Option<bool>,
+    pub tls: Option<TypedTls>,
+    pub tokens: Option<TypedTokens>,
     #[schemars(length(min = 1, max = 1024))]
     pub url: Option<String>,
     #[schemars(length(min = 1, max = 16), inner(length(min = 1, max = 64)))]
@@ -290,7 +305,7 @@ impl TypedSiteConfig {
             state,
             manifests,
             drops,
-            devices: self.devices.check()?,
+            devices: self.devices.check(base)?,
             control_group: self.control.and_then(|control| control.group),
             disk_reserve: reserve.unwrap_or(SiteConfig::DISK_RESERVE),
             uplink: self.uplink.unwrap_or_default().check(base)?,
@@ -299,13 +314,16 @@ impl TypedSiteConfig {
 }
 
 impl TypedDevices {
-    fn check(self) -> Result<Devices, FieldError> {
+    fn check(self, base: &Path) -> Result<Devices, FieldError> {
         let poll_interval = self.poll_interval()?;
+        self.says_how_secure()?;
         Ok(Devices {
             listen: self.listen()?,
             url: self.url()?,
             poll_interval,
             offline_after: self.offline_after(poll_interval)?,
+            tls: self.tls.map(|tls| tls.check(base)),
+            tokens: self.tokens.unwrap_or_default().check(base),
             tenants: tenants(self.tenants)?,
             version_keys: version_keys(self.version_keys.unwrap_or_default())?,
             concurrent_downloads: self
@@ -317,22 +335,26 @@ impl TypedDevices {
     }
 
     fn listen(&self) -> Result<SocketAddr, FieldError> {
-        let field = "devices.listen";
-        let listen: SocketAddr = self.listen.parse().map_err(|_| {
-            FieldError::new(field, format!("{:?} is not an address such as 127.0.0.1:8080", self.listen))
-        })?;
-        if self.insecure != Some(true) {
-            let why = "should be true: this version speaks plain HTTP only, TLS comes later";
-            return Err(FieldError::new("devices.insecure", why));
+        self.listen.parse().map_err(|_| {
+            let why = format!("{:?} is not an address such as 0.0.0.0:8443", self.listen);
+            FieldError::new("devices.listen", why)
+        })
+    }
+
+    /// Plain HTTP is nobody's default.
+    fn says_how_secure(&self) -> Result<(), FieldError> {
+        match (&self.tls, self.insecure) {
+            (Some(_), Some(true)) => {
+                let why = "is true although there is devices.tls; gateways would not know which: keep one of the two";
+                Err(FieldError::new("devices.insecure", why))
+            }
+            (None, None | Some(false)) => {
+                let why = "is missing: name a certificate and its key (`lamplighter init` makes them), or, for a trial on \
+                           this machine, write `insecure: true` instead";
+                Err(FieldError::new("devices.tls", why))
+            }
+            _ => Ok(()),
         }
-        if !listen.ip().is_loopback() {
-            let why = format!(
-                "{listen} can be reached from outside, and plain HTTP there would let anybody change firmware on its way; \
-                 listen on 127.0.0.1 or [::1] until TLS comes, or put a TLS proxy before it"
-            );
-            return Err(FieldError::new(field, why));
-        }
-        Ok(listen)
     }
 
     fn url(&self) -> Result<Option<String>, FieldError> {

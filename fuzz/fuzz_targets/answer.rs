@@ -60,10 +60,23 @@ fuzz_target!(|input: &[u8]| {
     if switches & 8 != 0 {
         headers.insert("authorization", HeaderValue::from_static("TargetToken token"));
     }
-    let settings = Settings { tenants: vec!["DEFAULT".into()], poll_interval: Duration::from_secs(60), url: None };
+    let settings = Settings {
+        tenants: vec!["DEFAULT".into()],
+        poll_interval: Duration::from_secs(60),
+        url: None,
+        tokens: Default::default(),
+    };
     let told = Duration::from_secs(60);
     let mut presence = Presence::new(Pacing { told, offline_after: told * 10 });
-    let head = Head { method: &method, path, headers: &headers, local: "127.0.0.1:9", peer: None };
+    let head = Head {
+        method: &method,
+        path,
+        headers: &headers,
+        local: "127.0.0.1:9",
+        peer: None,
+        secure: false,
+        certificate: None,
+    };
     let board = board(*switches);
     let verdict = [None, Some(Verdict::Accepted), Some(Verdict::Withdrawn), Some(Verdict::Deploy)]
         [usize::from(switches >> 4) % 4];

@@ -12,6 +12,7 @@ mod control;
 pub mod crds;
 mod drop;
 mod fetching;
+mod init;
 mod journal;
 mod logging;
 mod man;
@@ -25,6 +26,7 @@ pub mod simulate;
 mod status;
 mod style;
 mod table;
+mod token;
 mod verify;
 mod watch;
 mod why;
@@ -35,6 +37,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::config::ConfigError;
+use crate::site::RunError;
 
 pub use output::Output;
 
@@ -56,6 +59,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Init(init::InitArgs),
     Run(run::RunArgs),
     Status(status::StatusArgs),
     Why(why::WhyArgs),
@@ -65,6 +69,7 @@ enum Command {
     Report(report::ReportArgs),
     Resume(resume::ResumeArgs),
     Check(check::Args),
+    Token(token::TokenArgs),
     Verify(verify::VerifyArgs),
     Crds(crds::Args),
     Simulate(simulate::SimulateArgs),
@@ -80,6 +85,7 @@ pub fn main() -> ExitCode {
     logging::start(cli.log_format);
     let mut out = io::stdout().lock();
     let done = match cli.command {
+        Command::Init(args) => init::run(&args, &mut out),
         Command::Run(args) => run::run(&args),
         Command::Status(args) => status::run(&args, &mut out),
         Command::Why(args) => why::run(&args, &mut out),
@@ -89,6 +95,7 @@ pub fn main() -> ExitCode {
         Command::Report(args) => report::run(&args, &mut out),
         Command::Resume(args) => resume::run(&args, &mut out),
         Command::Check(args) => check::run(&args, &mut out),
+        Command::Token(args) => token::run(&args, &mut out),
         Command::Verify(args) => verify::run(&args, &mut out),
         Command::Crds(args) => crds::run(&args, &mut out),
         Command::Simulate(args) => simulate::run(args),
@@ -101,7 +108,7 @@ pub fn main() -> ExitCode {
             // whoever reads has seen enough
             return ExitCode::SUCCESS;
         }
-        if error.is::<ConfigError>() {
+        if error.is::<ConfigError>() || matches!(error.downcast_ref(), Some(RunError::Credentials(_))) {
             return bad_input(&error);
         }
         complain(&in_words(&error));

@@ -7,7 +7,8 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 use tokio::task::LocalSet;
 
-use crate::config::{Flags, SiteFile};
+use crate::config::{ConfigError, Flags, SiteConfig, SiteFile};
+use crate::resources::FieldError;
 use crate::site;
 
 /// Run the operator for one site
@@ -32,6 +33,9 @@ pub struct RunArgs {
     /// Listen here for devices instead of where the site file says
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<std::net::SocketAddr>,
+    /// Serve plain HTTP where others can reach it; `devices.insecure` in the site file must say so too
+    #[arg(long)]
+    insecure: bool,
 }
 
 /// File reads and hashing; the store has a thread of its own.
@@ -40,6 +44,7 @@ const BLOCKING_THREADS: usize = 4;
 pub(super) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
     let file = site_file(args);
     let config = file.load()?;
+    said_twice(args, &config)?;
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(BLOCKING_THREADS).build()?;
     LocalSet::new().block_on(&runtime, async {
@@ -60,6 +65,21 @@ fn site_file(args: &RunArgs) -> SiteFile {
         listen: args.listen,
     };
     SiteFile { path: here(&args.config), flags }
+}
+
+/// Plain HTTP beyond this machine has to be said twice.
+fn said_twice(args: &RunArgs, config: &SiteConfig) -> Result<(), ConfigError> {
+    if !config.devices.is_open() || args.insecure {
+        return Ok(());
+    }
+    let why = format!(
+        "is true, and {} can be reached from outside: plain HTTP there lets anybody read tokens and change firmware on \
+         its way. Use devices.tls (`lamplighter init` makes a certificate), listen on 127.0.0.1 behind a TLS proxy, or \
+         say it again: `lamplighter run --insecure`",
+        config.devices.listen
+    );
+    let errors = vec![FieldError::new("devices.insecure", why)];
+    Err(ConfigError::Wrong { file: args.config.clone(), errors })
 }
 
 /// The first SIGTERM or SIGINT stops in order; the second ends the process as it always did.

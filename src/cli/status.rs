@@ -68,6 +68,12 @@ fn text(shown: &Shown) -> String {
         text += "\n";
         text += &paragraph("", STORE_LOST);
     }
+    if !status.notices.is_empty() {
+        text += "\n";
+        for notice in &status.notices {
+            text += &paragraph("", notice);
+        }
+    }
     text += "\n";
     if status.rollouts.is_empty() {
         text += &paragraph("", "no rollouts; an OtaRollout in a manifest directory makes one");

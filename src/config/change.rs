@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::path::PathBuf;
 
-use super::{Devices, SiteConfig};
+use super::{Devices, SiteConfig, Tls};
 use crate::model::format_duration;
 
 /// A field as people type it, and its value as they read it; equal values read equal.
@@ -33,10 +33,14 @@ const LIVE: &[Field] = &[
 const AT_START: &[Field] = &[
     ("site", |site| site.site.clone()),
     ("state", |site| site.state.display().to_string()),
-    ("intake.drops", |site| or_none(site.drops.as_ref().map(|dir| dir.display().to_string()).as_ref())),
+    ("intake.drops", |site| file(site.drops.as_ref())),
     ("devices.listen", |site| site.devices.listen.to_string()),
-    // anything else is refused, as long as there is no TLS
-    ("devices.insecure", |_| true.to_string()),
+    ("devices.tls.certificate", |site| tls_file(site, |tls| Some(&tls.certificate))),
+    ("devices.tls.key", |site| tls_file(site, |tls| Some(&tls.key))),
+    ("devices.tls.clientCa", |site| tls_file(site, |tls| tls.client_ca.as_ref())),
+    ("devices.insecure", |site| site.devices.tls.is_none().to_string()),
+    ("devices.tokens.siteSecretFile", |site| file(site.devices.tokens.site_secret.as_ref())),
+    ("devices.tokens.gatewayTokenFile", |site| file(site.devices.tokens.gateway_token.as_ref())),
     ("control.group", |site| or_none(site.control_group.as_ref())),
 ];
 
@@ -64,7 +68,8 @@ impl SiteConfig {
             .map(|(field, value)| format!("{field} is {}, was {}", shown(&value(&new)), shown(&value(self))));
         let changed = changed.collect();
         let waiting = AT_START.iter().filter(differs).map(|(field, _)| *field).collect();
-        let devices = Devices { listen: self.devices.listen, ..new.devices };
+        let (tls, tokens) = (self.devices.tls.clone(), self.devices.tokens.clone());
+        let devices = Devices { listen: self.devices.listen, tls, tokens, ..new.devices };
         let config = Self {
             site: self.site.clone(),
             state: self.state.clone(),
@@ -92,6 +97,14 @@ fn shown(value: &str) -> String {
 
 fn or_none(value: Option<&impl ToString>) -> String {
     value.map(ToString::to_string).filter(|text| !text.is_empty()).unwrap_or_else(|| "none".into())
+}
+
+fn file(path: Option<&PathBuf>) -> String {
+    or_none(path.map(|path| path.display().to_string()).as_ref())
+}
+
+fn tls_file(site: &SiteConfig, which: impl Fn(&Tls) -> Option<&PathBuf>) -> String {
+    file(site.devices.tls.as_ref().and_then(which))
 }
 
 fn files(paths: &[PathBuf]) -> String {

@@ -42,7 +42,7 @@ impl Board {
 /// What one gateway may see.
 #[derive(Debug, Clone, Default)]
 pub struct Entry {
-    /// The hash of its token; without one it cannot sign in.
+    /// The hash of its own token; without one it signs in by what the site offers to all.
     pub token: Option<TokenHash>,
     /// Should it report its attributes?
     pub ask: Ask,

@@ -10,5 +10,5 @@ mod sink;
 
 pub use board::{Artifact, Board, Entry, Offer};
 pub use presence::{Pacing, Presence, Progress};
-pub use server::{Caps, Context, Counts, Opened, Stats, serve};
+pub use server::{Caps, Context, Counts, Opened, Stats, Tls, TlsError, serve};
 pub use sink::{Envelope, Sink};

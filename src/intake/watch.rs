@@ -31,12 +31,12 @@ pub struct Heard {
 }
 
 impl Heard {
-    /// So often by now.
+    /// How often so far.
     pub fn count(&self) -> u64 {
         self.count.load(Ordering::Acquire)
     }
 
-    /// Waits until it is more often than that.
+    /// Waits until it is more often than `count`.
     pub async fn more_than(&self, count: u64) {
         while self.count() == count {
             self.wake.notified().await;
@@ -68,12 +68,12 @@ impl Default for Watch {
 }
 
 impl Watch {
-    /// Nothing is watched yet.
+    /// Watches nothing yet.
     pub fn new() -> Self {
         Self { heard: Heard::default(), watcher: None, watched: BTreeMap::new(), warned: false }
     }
 
-    /// What is heard in all that is watched.
+    /// What is heard from all directories together.
     pub fn heard(&self) -> Heard {
         self.heard.clone()
     }

@@ -6,8 +6,10 @@
 mod clock;
 mod control;
 mod core;
+mod credentials;
 mod drops;
 mod endpoints;
+mod open;
 mod outlook;
 mod records;
 pub mod report;
@@ -18,6 +20,8 @@ mod trouble;
 mod wanted;
 
 pub use self::core::{Core, Stepped};
+pub use credentials::FileError;
 pub use endpoints::Endpoints;
+pub use open::RunError;
 pub use outlook::Outlook;
-pub use run::{RunError, run};
+pub use run::run;

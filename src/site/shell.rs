@@ -13,6 +13,7 @@ use tracing::{error, info, warn};
 use super::clock::Clock;
 use super::control::{Answer, Asked, Query};
 use super::core::{Core, Stepped};
+use super::credentials::Notices;
 use super::outlook::Outlook;
 use super::report;
 use super::site_file::{Said, Standing};
@@ -47,6 +48,7 @@ pub(super) struct Shell {
     pub committed: watch::Sender<u64>,
     pub manifests: watch::Sender<Manifests>,
     pub devices: Rc<Context>,
+    pub notices: Rc<Notices>,
     pub next_due: Option<SiteTime>,
     pub saved_at: SiteTime,
     /// While there is some, nothing moves.
@@ -242,7 +244,11 @@ impl Shell {
                 let progress = |digest: &Digest| self.keeper.progress(digest);
                 let drops = self.drops.borrow().clone();
                 let status = report::status(&self.config.site, state, now, progress, drops, self.counters());
-                serde_json::to_vec(&report::Status { site_file: Some(self.site_file.line(now)), ..status })
+                serde_json::to_vec(&report::Status {
+                    notices: self.notices.now(),
+                    site_file: Some(self.site_file.line(now)),
+                    ..status
+                })
             }
             Query::Gateways => serde_json::to_vec(&report::gateways(state)),
             Query::Artifacts => serde_json::to_vec(&report::artifacts(state, |digest| self.keeper.progress(digest))),
@@ -277,6 +283,7 @@ impl Shell {
             requests: served.requests,
             served_bytes: served.served_bytes,
             unauthorized: served.unauthorized,
+            handshakes_failed: served.handshakes_failed,
         }
     }
 

@@ -120,7 +120,9 @@ impl Shell {
     fn configure(&mut self, config: SiteConfig) {
         let before = std::mem::replace(&mut self.config, config.into());
         let (config, devices) = (&self.config, &self.config.devices);
-        self.devices.settings.replace(device_settings(config));
+        // the files behind the tokens are followed by themselves
+        let tokens = self.devices.settings.borrow().tokens.clone();
+        self.devices.settings.replace(device_settings(config, tokens));
         self.presence.borrow_mut().set_pacing(pacing(config));
         self.clock.set_told(devices.poll_interval);
         if (config.disk_reserve, &config.uplink) != (before.disk_reserve, &before.uplink) {
@@ -132,10 +134,15 @@ impl Shell {
     }
 }
 
-/// What the device server needs to know of the site file.
-pub(super) fn device_settings(config: &SiteConfig) -> ddi::Settings {
+/// What the device server needs to know of the site file, and the tokens that are in force.
+pub(super) fn device_settings(config: &SiteConfig, tokens: ddi::Tokens) -> ddi::Settings {
     let devices = &config.devices;
-    ddi::Settings { tenants: devices.tenants.clone(), poll_interval: devices.poll_interval, url: devices.url.clone() }
+    ddi::Settings {
+        tenants: devices.tenants.clone(),
+        poll_interval: devices.poll_interval,
+        url: devices.url.clone(),
+        tokens,
+    }
 }
 
 /// When silence means something.

@@ -414,9 +414,10 @@ fn every_field_of_a_site_file_arrives() {
 fn wrong_site_files_are_refused_with_file_and_field() {
     let devices = |more: &str| SITE.replace("insecure: true", &format!("insecure: true, {more}"));
     for (text, words) in [
-        (SITE.replace("insecure: true", "insecure: false"), "devices.insecure: should be true"),
-        (SITE.replace(", insecure: true", ""), "TLS comes later"),
-        (SITE.replace("127.0.0.1", "0.0.0.0"), "TLS"),
+        (SITE.replace("insecure: true", "insecure: false"), "devices.tls: is missing"),
+        (SITE.replace(", insecure: true", ""), "`lamplighter init` makes them"),
+        (devices("tls: {certificate: a, key: b}"), "devices.insecure: is true although there is devices.tls"),
+        (SITE.replace("insecure: true", "tls: {certificate: a}"), "devices.tls.key: is missing"),
         (SITE.replace("127.0.0.1:8080", "8080"), "devices.listen:"),
         (
             SITE.replace("manifests: [manifests]", "manifests: [manifests], drops: manifests"),

@@ -18,6 +18,8 @@ pub struct Gateway {
     dir: PathBuf,
     url: String,
     reports_version: bool,
+    /// Its authority and its token, if it does not have the usual ones.
+    pub environment: Vec<(&'static str, String)>,
     process: Option<Child>,
 }
 
@@ -30,7 +32,7 @@ impl Gateway {
         if let Some(version) = version {
             fs::write(dir.join("version"), version).unwrap();
         }
-        Self { dir, url, reports_version: version.is_some(), process: None }
+        Self { dir, url, reports_version: version.is_some(), environment: Vec::new(), process: None }
     }
 
     /// Builds the firmware for this very gateway, with its manifests, into `out`.
@@ -93,6 +95,7 @@ impl Gateway {
             .arg(&self.url)
             .arg(&self.dir)
             .args(options)
+            .envs(self.environment.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null())
             .stdout(log.try_clone().unwrap())
             .stderr(log)

@@ -14,6 +14,7 @@ mod rauc;
 mod site;
 mod slow;
 mod stick;
+mod tls;
 #[path = "../support/transcript.rs"]
 mod transcript;
 

@@ -103,10 +103,19 @@ pub fn ask(
         seen.extend(presence.runs(id, client, now).filter(|_| client != Client::Zephyr));
         return (seen, Answer::Now(Reply::Base { order: None, cancelled: None, asks: false }));
     }
-    let settings = ddi::Settings { tenants: vec!["DEFAULT".into()], poll_interval: POLL, url: None };
+    let settings =
+        ddi::Settings { tenants: vec!["DEFAULT".into()], poll_interval: POLL, url: None, tokens: Default::default() };
     let (method, path, body) = request(id, ask);
     let headers = headers(id, client, ask);
-    let head = Head { method: &method, path: &path, headers: &headers, local: "site:8080", peer: None };
+    let head = Head {
+        method: &method,
+        path: &path,
+        headers: &headers,
+        local: "site:8080",
+        peer: None,
+        secure: false,
+        certificate: None,
+    };
     if let Err(refused) = ddi::admit(board, &settings, &head) {
         return (Vec::new(), Answer::Now(read(ask, &refused)));
     }

@@ -15,6 +15,7 @@ mod player;
 mod progress;
 mod run;
 mod site;
+mod trust;
 mod usage;
 mod verdict;
 
@@ -57,6 +58,9 @@ pub struct SimulateArgs {
     /// Kill the site with SIGKILL about this often, and start it again at once
     #[arg(long, value_name = "DURATION", value_parser = parse_kill_every)]
     pub kill_every: Option<Duration>,
+    /// Serve the gateways over TLS, with an authority of the site's own
+    #[arg(long)]
+    pub tls: bool,
     /// Keep the directory with the site's files and log, and say where it is
     #[arg(long)]
     pub keep: bool,
@@ -78,6 +82,9 @@ impl SimulateArgs {
 pub fn run(args: SimulateArgs) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let dir = Directory::create(args.keep)?;
+    if args.tls {
+        dir.secure()?;
+    }
     let output = args.output;
     if args.keep {
         complain(&format!("the site's files and its log are kept in {}", dir.path().display()));

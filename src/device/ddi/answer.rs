@@ -59,7 +59,7 @@ fn answered(
     seen: &mut Vec<Event>,
 ) -> Result<Answer, Response> {
     let path = locate(settings, head)?;
-    let (id, entry) = authenticate(board, &path, head)?;
+    let (id, entry) = authenticate(board, settings, &path, head)?;
     let route = resource(&path, head)?;
     if let Some(peer) = head.peer {
         seen.extend(presence.comes_from(id, peer, matches!(route, Route::Poll), now));

@@ -20,7 +20,7 @@ impl Links {
     pub(super) fn new(settings: &Settings, head: &Head<'_>, path: &Path<'_>) -> Self {
         let base = match &settings.url {
             Some(url) => url.trim_end_matches('/').to_owned(),
-            None => format!("http://{}", head.host()),
+            None => format!("{}://{}", if head.secure { "https" } else { "http" }, head.host()),
         };
         Self(format!("{base}/{}/controller/v1/{}", segment(&path.tenant), segment(&path.gateway)))
     }

@@ -6,7 +6,8 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy)]
 pub struct Caps {
     /// Sockets open at once. One that polled and stays open costs about 12 kB (measured with 500: hyper's 8 KiB read
-    /// buffer, its state, our task), so 0.6 MB for all; 500 gateways that poll once a minute need one or two.
+    /// buffer, its state, our task), so 0.6 MB for all, and with TLS 8 kB more (`tests/memory/tls.sh`); 500
+    /// gateways that poll once a minute need one or two.
     pub connections: usize,
     /// No connection is closed for a newcomer before it had this long for its next request: when all gateways come at
     /// once, they would cut each other off. Room for 480 newcomers a second remains.
@@ -23,6 +24,8 @@ pub struct Caps {
     /// Of the socket's send buffer, in bytes, which the kernel would let grow to 4 MiB. A third of it must drain before the
     /// socket counts as writable again: so a device that takes 1 kB/s is not stalled, and 32 of them hold 4 MiB at most.
     pub send_buffer: usize,
+    /// For a TLS handshake: two round trips of the slowest radio.
+    pub handshake: Duration,
     /// From a header's first byte to its last.
     pub header: Duration,
     /// For a request's body.
@@ -41,6 +44,11 @@ pub struct Caps {
 
 /// hyper's read and write buffers, and so the largest header; its minimum is 8 KiB.
 pub(super) const BUFFER: usize = 16 * 1024;
+/// What rustls may hold of an answer that the socket does not take yet: half a chunk, 0.25 MiB for all bodies. Its default
+/// is 64 KiB.
+pub(super) const TLS_BUFFER: usize = 8 * 1024;
+/// The largest TLS record, with its head: devices with small buffers read no larger ones, and rustls cannot be asked for less.
+pub(super) const RECORD: usize = 4 * 1024;
 /// Unread bytes that a refused client may still send before its connection is cut, so that it reads why.
 pub(super) const DRAIN: usize = 16 * 1024 * 1024;
 /// And for how long.
@@ -56,6 +64,7 @@ impl Default for Caps {
             waiting: 8,
             chunk: 32 * 1024,
             send_buffer: 64 * 1024,
+            handshake: Duration::from_secs(5),
             header: Duration::from_secs(10),
             body: Duration::from_secs(15),
             idle: Duration::from_secs(75),

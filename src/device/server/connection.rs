@@ -7,6 +7,7 @@ use std::rc::Rc;
 
 use http_body_util::BodyExt;
 use hyper::body::{Body as _, Incoming};
+use hyper::http::request::Parts;
 use hyper::server::conn::http1;
 use hyper::service::Service;
 use hyper::{Request, StatusCode};
@@ -16,13 +17,14 @@ use tokio::net::TcpStream;
 use tokio::task::spawn_local;
 use tokio::time::timeout;
 
-use crate::device::ddi::{self, Admitted, Answer, Head, Reply};
+use crate::device::ddi::{self, Admitted, Answer, Head, Names, Reply};
 use crate::model::ControllerId;
 
 use super::body::Body;
 use super::caps::{BUFFER, DRAIN};
 use super::patient::Patient;
 use super::slots::{Busy, Slot, Slots};
+use super::socket::Socket;
 use super::{Context, download};
 
 /// The device is gone, or stopped half-way through its request: there is nobody to answer.
@@ -44,8 +46,9 @@ async fn run(context: Rc<Context>, slot: Rc<Slot>, stream: TcpStream) {
     let Ok(local) = stream.local_addr() else { return };
     let peer = stream.peer_addr().ok().map(|peer| peer.ip().to_canonical());
     let open = Counted::new(&context);
+    let Some((stream, line)) = secured(&context, &slot, stream).await else { return };
     let socket = Patient::new(stream, Rc::clone(&slot), &context.caps);
-    let device = Device { context: Rc::clone(&context), slot, local: local.to_string().into(), peer };
+    let device = Device { context: Rc::clone(&context), slot, local: local.to_string().into(), peer, line };
     let mut connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(context.caps.idle)
@@ -58,6 +61,31 @@ async fn run(context: Rc<Context>, slot: Rc<Slot>, stream: TcpStream) {
     drop(parts.service);
     parts.io.into_inner().part().await;
     drop(open);
+}
+
+/// After the handshake, if there is to be one.
+async fn secured(context: &Context, slot: &Slot, stream: TcpStream) -> Option<(Socket, Line)> {
+    let tls = context.tls.borrow().clone();
+    let Some(tls) = tls else { return Some((Socket::Plain(stream), Line::Plain)) };
+    match tls.accept(stream, &context.caps).await {
+        Ok((socket, names)) => {
+            slot.greeted();
+            Some((socket, Line::Tls(names.map(Rc::new))))
+        }
+        Err(error) => {
+            context.stats.count(|counts| counts.handshakes_failed += 1);
+            tracing::debug!(%error, "a device's TLS handshake failed");
+            None
+        }
+    }
+}
+
+/// What a connection's requests come through.
+#[derive(Clone)]
+enum Line {
+    Plain,
+    /// With the names in the device's certificate, if it showed one.
+    Tls(Option<Rc<Names>>),
 }
 
 /// Counts a connection as open.
@@ -83,6 +111,7 @@ struct Device {
     slot: Rc<Slot>,
     local: Rc<str>,
     peer: Option<IpAddr>,
+    line: Line,
 }
 
 impl Service<Request<Incoming>> for Device {
@@ -100,7 +129,7 @@ impl Service<Request<Incoming>> for Device {
 impl Device {
     async fn respond(self, request: Request<Incoming>, busy: Busy) -> Result<hyper::Response<Body>, Gone> {
         let (parts, body) = request.into_parts();
-        let head = Head::new(&parts, &self.local, self.peer);
+        let head = self.head(&parts);
         let answer = match self.read(&head, body).await? {
             Ok(body) => self.decide(&head, &body),
             Err(refusal) => Answer::Now(refusal),
@@ -119,6 +148,14 @@ impl Device {
             counts.busy += u64::from(status == StatusCode::TOO_MANY_REQUESTS);
         });
         Ok(response)
+    }
+
+    fn head<'a>(&'a self, parts: &'a Parts) -> Head<'a> {
+        let head = Head::new(parts, &self.local, self.peer);
+        match &self.line {
+            Line::Plain => head,
+            Line::Tls(names) => head.over_tls(names.as_deref()),
+        }
     }
 
     /// The body, if the request may have one; no byte of it is kept for a stranger.

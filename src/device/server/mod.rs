@@ -9,7 +9,9 @@ mod download;
 mod patient;
 mod share;
 mod slots;
+mod socket;
 mod stats;
+mod tls;
 
 use std::cell::{Cell, RefCell};
 use std::fs::File;
@@ -29,6 +31,7 @@ pub use caps::Caps;
 use share::Shares;
 use slots::Slots;
 pub use stats::{Counts, Stats};
+pub use tls::{Tls, TlsError};
 
 /// What opening an artifact for a device leads to.
 #[derive(Debug)]
@@ -47,6 +50,8 @@ pub struct Context {
     pub presence: Rc<RefCell<Presence>>,
     /// What the site file says; may be replaced while the server runs.
     pub settings: RefCell<Settings>,
+    /// What it proves itself with; none: plain HTTP. May be replaced while the server runs, but not come or go.
+    pub tls: RefCell<Option<Tls>>,
     /// Site time.
     pub clock: Rc<dyn Fn() -> SiteTime>,
     /// Opens a verified artifact.
@@ -65,7 +70,7 @@ pub struct Context {
 }
 
 impl Context {
-    /// With nothing counted yet.
+    /// With nothing counted yet, and without TLS.
     #[expect(clippy::too_many_arguments, reason = "each is another end of the process, named where it is made")]
     pub fn new(
         board: Rc<RefCell<Board>>,
@@ -81,6 +86,7 @@ impl Context {
             board,
             presence,
             settings: RefCell::new(settings),
+            tls: RefCell::default(),
             clock,
             open,
             unreadable,

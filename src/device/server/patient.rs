@@ -7,16 +7,16 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
-use tokio::net::TcpStream;
 use tokio::time::{Sleep, sleep};
 
 use super::caps::{Caps, DRAIN, LINGER};
 use super::slots::Slot;
+use super::socket::Socket;
 
 /// A device's socket.
 #[derive(Debug)]
 pub(super) struct Patient {
-    stream: TcpStream,
+    stream: Socket,
     slot: Rc<Slot>,
     header: Duration,
     stall: Duration,
@@ -28,17 +28,21 @@ pub(super) struct Patient {
 }
 
 impl Patient {
-    pub(super) fn new(stream: TcpStream, slot: Rc<Slot>, caps: &Caps) -> Self {
+    pub(super) fn new(stream: Socket, slot: Rc<Slot>, caps: &Caps) -> Self {
         let Caps { header, stall, .. } = *caps;
         Self { stream, slot, header, stall, header_ends: None, stall_ends: None, hung_up: false }
     }
 
     /// Lets the device read our last words: closing a socket with unread bytes in it would throw them away.
     pub(super) async fn part(mut self) {
-        if self.hung_up || self.stream.shutdown().await.is_err() {
+        if self.hung_up {
             return;
         }
         let rest = async {
+            // under TLS what the device does not take is still to be sent before that
+            if self.stream.shutdown().await.is_err() {
+                return;
+            }
             let (mut scrap, mut read) = (vec![0; 4096], 0);
             while read < DRAIN {
                 match self.stream.read(&mut scrap).await {
@@ -66,7 +70,7 @@ impl Patient {
         if late { Err(io::ErrorKind::TimedOut.into()) } else { Ok(()) }
     }
 
-    fn check_write(&mut self, cx: &mut Context<'_>, wrote: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+    fn check_write<T>(&mut self, cx: &mut Context<'_>, wrote: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if wrote.is_ready() {
             self.stall_ends = None;
             return wrote;
@@ -111,7 +115,9 @@ impl AsyncWrite for Patient {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(cx)
+        // under TLS what was written may still be with us
+        let flushed = Pin::new(&mut self.stream).poll_flush(cx);
+        self.check_write(cx, flushed)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

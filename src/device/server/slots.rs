@@ -117,6 +117,11 @@ impl Slot {
         }
     }
 
+    /// The handshake is done: from now on it waits for its first request.
+    pub(super) fn greeted(&self) {
+        self.set_idle(Some(Instant::now()));
+    }
+
     /// A request has arrived.
     pub(super) fn busy(self: &Rc<Self>) -> Busy {
         self.requests.set(self.requests.get() + 1);

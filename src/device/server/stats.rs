@@ -11,6 +11,8 @@ pub struct Counts {
     pub accepted: u64,
     /// Connections without a request that were closed to make room.
     pub evicted: u64,
+    /// TLS handshakes that failed or took too long.
+    pub handshakes_failed: u64,
     /// Requests answered or cut.
     pub requests: u64,
     /// Requests without a right token.

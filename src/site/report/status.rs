@@ -34,6 +34,9 @@ pub struct Status {
     /// Drops that wait or were refused.
     #[serde(default)]
     pub drops: Vec<DropLine>,
+    /// What a person should know about certificates, keys and tokens.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notices: Vec<String>,
     /// What the process did since it started.
     pub counters: Counters,
 }
@@ -76,8 +79,11 @@ pub struct Counters {
     pub requests: u64,
     /// Bytes of artifacts sent to devices.
     pub served_bytes: u64,
-    /// Requests without a valid token.
+    /// Requests without a valid token or certificate.
     pub unauthorized: u64,
+    /// TLS handshakes that failed or took too long.
+    #[serde(default)]
+    pub handshakes_failed: u64,
 }
 
 /// A rollout.
@@ -174,6 +180,7 @@ pub fn status(
             .map(|refusal| RefusalLine { what: refusal.what.clone(), why: refusal.why.clone() })
             .collect(),
         drops,
+        notices: Vec::new(),
         counters,
     }
 }

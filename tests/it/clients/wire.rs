@@ -118,7 +118,12 @@ impl Wire {
         Self {
             site,
             presence: Presence::new(Pacing { told: site::POLL, offline_after: Duration::from_secs(600) }),
-            settings: ddi::Settings { tenants: vec!["DEFAULT".into()], poll_interval: site::POLL, url: None },
+            settings: ddi::Settings {
+                tenants: vec!["DEFAULT".into()],
+                poll_interval: site::POLL,
+                url: None,
+                tokens: Default::default(),
+            },
             recent: VecDeque::new(),
             passed: Vec::new(),
             peer: None,
@@ -188,7 +193,15 @@ impl Wire {
         for (name, value) in headers.iter().copied().chain([("host", HOST), ("authorization", &*token)]) {
             map.insert(name.parse::<HeaderName>().unwrap(), value.parse().unwrap());
         }
-        let head = Head { method, path, headers: &map, local: "127.0.0.1:9", peer: self.peer };
+        let head = Head {
+            method,
+            path,
+            headers: &map,
+            local: "127.0.0.1:9",
+            peer: self.peer,
+            secure: false,
+            certificate: None,
+        };
         let mut board = Board::default();
         for (id, entry) in &self.site.board {
             board.put(id.clone(), entry.clone());

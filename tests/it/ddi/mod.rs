@@ -133,7 +133,12 @@ impl World {
         let mut world = Self {
             board: Board::default(),
             presence: Presence::new(Pacing { told: Duration::from_secs(60), offline_after: Duration::from_secs(600) }),
-            settings: Settings { tenants: vec!["DEFAULT".into()], poll_interval: Duration::from_secs(60), url: None },
+            settings: Settings {
+                tenants: vec!["DEFAULT".into()],
+                poll_interval: Duration::from_secs(60),
+                url: None,
+                tokens: Default::default(),
+            },
             now: SiteTime(0),
         };
         let token = TokenHash::new(sha2::Sha256::digest(TOKEN).into());
@@ -153,7 +158,7 @@ impl World {
 
     fn send(&mut self, request: &Request) -> (Vec<Event>, Answer) {
         let Request { method, path, headers, body } = request;
-        let head = Head { method, path, headers, local: "127.0.0.1:9", peer: None };
+        let head = Head { method, path, headers, local: "127.0.0.1:9", peer: None, secure: false, certificate: None };
         let reply = ddi::answer(&self.board, &mut self.presence, &self.settings, self.now, &head, body);
         (reply.seen, reply.answer)
     }

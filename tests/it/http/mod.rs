@@ -4,6 +4,7 @@ mod bad_input;
 mod caps;
 mod downloads;
 mod hawkbit;
+mod tls;
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -96,7 +97,12 @@ impl Site {
         let context = Rc::new(Context::new(
             Rc::clone(&board),
             Rc::new(RefCell::new(Presence::new(pacing))),
-            Settings { tenants: vec!["DEFAULT".into()], poll_interval: Duration::from_secs(1), url: None },
+            Settings {
+                tenants: vec!["DEFAULT".into()],
+                poll_interval: Duration::from_secs(1),
+                url: None,
+                tokens: Default::default(),
+            },
             Rc::new(move || SiteTime(u64::try_from(begin.elapsed().as_millis()).unwrap())),
             Rc::new(open),
             Rc::new(move |digest: &Digest| noted.borrow_mut().push(*digest)),

@@ -149,7 +149,7 @@ impl Site {
             let state = PathBuf::from(state.display().to_string().replace("PID", &pid.to_string()));
             Endpoints::read(&state).ok().filter(|endpoints| endpoints.pid == pid)
         });
-        self.address.replace(endpoints.devices.trim_start_matches("http://").into());
+        self.address.replace(endpoints.devices.rsplit('/').next().unwrap().into());
     }
 
     pub fn address(&self) -> SocketAddr {
