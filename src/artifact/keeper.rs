@@ -225,6 +225,14 @@ impl Keeper {
         }
     }
 
+    /// Reports once more that a cached artifact is there.
+    pub(super) fn say_again(&self, digest: &Digest) {
+        if let Some(ready) = self.state.borrow_mut().ready.get_mut(digest) {
+            ready.said = false;
+        }
+        self.look_again.notify_one();
+    }
+
     async fn report_ready(&self, wanted: &[ArtifactSpec], report: &impl AsyncFn(Event)) {
         for spec in wanted {
             let digest = spec.key.digest;

@@ -100,6 +100,8 @@ impl Keeper {
         let _turn = self.disk.acquire().await.map_err(|_| ArtifactError::Stopped)?;
         if let CachedKind::Artifact(digest) | CachedKind::Part(digest) | CachedKind::Record(digest) = file.kind {
             if !self.unwanted(&digest) {
+                // it was given up already: whoever wants it must hear again that it is there
+                self.say_again(&digest);
                 return Ok(false);
             }
             self.state.borrow_mut().ready.remove(&digest);

@@ -51,7 +51,12 @@ pub(super) fn requested(draft: &mut Draft, id: &ControllerId, digest: Digest, by
     if bytes == Bytes::Some
         && let Some(spent) = over_budget(draft, rollout, id)
     {
-        draft.fail_attempt(rollout, id, FailedReason::BytesSpent, Some(spent), Then::Stop);
+        // one whose update has ended loses its order and nothing else
+        if draft.member(rollout, id).is_some_and(|member| member.step.is_terminal()) {
+            draft.close(rollout, id);
+        } else {
+            draft.fail_attempt(rollout, id, FailedReason::BytesSpent, Some(spent), Then::Stop);
+        }
         return Verdict::Withdrawn;
     }
     draft.edit_action(rollout, id, |order| order.requested = true);

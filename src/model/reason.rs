@@ -87,7 +87,7 @@ reasons! {
         SuccessWithoutDownload: "the gateway reported success without having downloaded the artifact",
             "look at the gateway's update client and its saved state";
         BytesSpent: "the gateway was sent so much of the artifact, again and again, that its budget of bytes is spent",
-            "look at why its downloads come to nothing; raise `maxBytes` if its link is just bad";
+            "look at why its downloads come to nothing; then give the rollout another version, with a higher `maxBytes` if its link is just bad";
         Regressed: "the gateway went silent or fell back to another version while its wave was being watched",
             "look at the gateway";
     }

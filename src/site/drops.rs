@@ -2,15 +2,16 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::control::{Answer, Asked, Query};
 use super::report::{RolloutLine, Status};
 use crate::artifact::Keeper;
-use crate::device::Envelope;
+use crate::device::{Context, Envelope};
 use crate::intake::drops::{Desk, DropLine, Progress, RolloutResult, Standing};
-use crate::model::{ArtifactSpec, Digest, Dropped, Event, Identity, Verdict};
+use crate::model::{ArtifactSpec, Digest, Dropped, Event, Identity, ReconcilingReason, Verdict};
 
 /// Stands between the drop directory and the loop.
 pub(super) struct DropDesk {
@@ -21,9 +22,14 @@ pub(super) struct DropDesk {
     /// What `status` shows.
     pub shown: Rc<RefCell<Vec<DropLine>>>,
     pub committed: watch::Receiver<u64>,
+    pub devices: Rc<Context>,
 }
 
 impl Desk for DropDesk {
+    fn poll_interval(&self) -> Duration {
+        self.devices.settings.borrow().poll_interval
+    }
+
     fn standing(&self, artifact: &ArtifactSpec) -> Standing {
         let digest = &artifact.key.digest;
         match (self.keeper.ready_size(digest), self.keeper.failure(digest)) {
@@ -90,7 +96,9 @@ fn progress(line: &RolloutLine) -> Option<Progress> {
     let others = [(summary.updating, "under way"), (summary.failed, "failed"), (summary.offline, "offline")];
     parts.extend(others.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}")));
     let reason = if line.phase == "Ready" { "done" } else { &line.reason };
-    let message = if line.message.is_empty() { String::new() } else { format!(": {}", line.message) };
+    // a countdown would be written, and synced, again and again for as long as it takes
+    let told = if line.reason == ReconcilingReason::Soaking.to_string() { "" } else { line.message.as_str() };
+    let message = if told.is_empty() { String::new() } else { format!(": {told}") };
     let sentence = format!("{} ({reason}){message}", parts.join(", "));
     Some(Progress {
         rollout: Identity(name.clone()),
@@ -101,7 +109,7 @@ fn progress(line: &RolloutLine) -> Option<Progress> {
             artifact: format!("{} {}", line.artifact.name, line.artifact.version),
             phase: line.phase.clone(),
             reason: line.reason.clone(),
-            message: line.message.clone(),
+            message: told.to_owned(),
             steps: serde_json::to_value(line.steps).ok()?,
         },
     })

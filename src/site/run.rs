@@ -87,7 +87,7 @@ pub async fn run(file: SiteFile, config: SiteConfig, mut stop: watch::Receiver<b
     spawn_local(site_file::follow(file, Pace::default(), said));
     spawn_local(wanted::unite(wanted_by_rollouts, wanted_by_drops, all_wanted));
     if let Some(dir) = config.drops.clone() {
-        let drops_there = Drops::new(dir, config.devices.poll_interval, drops::Pace::default());
+        let drops_there = Drops::new(dir, drops::Pace::default());
         let desk = DropDesk {
             events: events_in.clone(),
             queries: queries_in.clone(),
@@ -95,6 +95,7 @@ pub async fn run(file: SiteFile, config: SiteConfig, mut stop: watch::Receiver<b
             wanted: dropped,
             shown: shown_drops,
             committed: commits,
+            devices: context.clone(),
         };
         spawn_local(drops::follow(drops_there, desk));
     }

@@ -46,6 +46,10 @@ struct Played {
 struct PlayedDesk(Played, watch::Receiver<u64>);
 
 impl Desk for PlayedDesk {
+    fn poll_interval(&self) -> Duration {
+        Duration::from_secs(60)
+    }
+
     fn standing(&self, artifact: &ArtifactSpec) -> Standing {
         if self.0.cached.borrow().contains(&artifact.key.digest) { Standing::Ready } else { Standing::Absent }
     }
@@ -83,7 +87,7 @@ impl Desk for PlayedDesk {
 }
 
 async fn following(dir: &Path, site: Played, test: impl AsyncFnOnce()) {
-    let drops = Drops::new(dir.to_owned(), Duration::from_secs(60), PACE);
+    let drops = Drops::new(dir.to_owned(), PACE);
     let (_sender, receiver) = watch::channel(0);
     LocalSet::new()
         .run_until(async {

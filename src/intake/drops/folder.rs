@@ -43,6 +43,14 @@ pub(super) enum Entry {
     Special(&'static str),
 }
 
+impl Entry {
+    /// What a name stands for now, if it is there.
+    pub fn now(dir: &Path, name: &str) -> Option<Self> {
+        let metadata = std::fs::symlink_metadata(dir.join(name)).ok()?;
+        Some(special(&metadata).map_or_else(|| Self::File(Stamp::of(&metadata)), Self::Special))
+    }
+}
+
 /// A drop directory's names.
 #[derive(Debug, Default)]
 pub(super) struct Folder {
@@ -65,9 +73,8 @@ impl Folder {
                 Ok(name) if name.starts_with('.') => {}
                 Ok(name) if !name.contains(char::is_control) => {
                     // one that vanished meanwhile is not there
-                    if let Ok(metadata) = std::fs::symlink_metadata(dir.join(&name)) {
-                        let file = || Entry::File(Stamp::of(&metadata));
-                        folder.entries.insert(name, special(&metadata).map_or_else(file, Entry::Special));
+                    if let Some(entry) = Entry::now(dir, &name) {
+                        folder.entries.insert(name, entry);
                     }
                 }
                 Ok(name) => folder.strange.push(name.replace(char::is_control, "\u{fffd}")),

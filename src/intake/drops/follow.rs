@@ -56,7 +56,8 @@ struct Passed {
 }
 
 /// Looks once, and does what there is to do; none when the process ends.
-async fn pass(drops: Drops, desk: &impl Desk) -> Option<(Drops, Passed)> {
+async fn pass(mut drops: Drops, desk: &impl Desk) -> Option<(Drops, Passed)> {
+    drops.poll_interval = desk.poll_interval();
     let (mut drops, folder) = on_disk(drops, |drops| drops.scan(std::time::Instant::now())).await?;
     ask(&mut drops, desk).await;
     let standing: BTreeMap<_, _> =

@@ -112,6 +112,8 @@ pub struct RolloutResult {
 /// The site, as the drop directory needs it. Whoever is asked and cannot say so now says nothing, and is asked again.
 #[expect(async_fn_in_trait, reason = "everything is on one thread")]
 pub trait Desk {
+    /// How often gateways are told to poll, which bounds deadlines.
+    fn poll_interval(&self) -> Duration;
     /// How it stands with an artifact in the cache.
     fn standing(&self, artifact: &ArtifactSpec) -> Standing;
     /// These can be had now, and should be.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::folder::stem;
+use super::folder::{Entry, stem};
 use super::results;
 use super::state::{Drops, Manifest, State, in_one_line};
 use super::{DropLine, Progress, RolloutResult};
@@ -28,6 +28,10 @@ impl Outcome<'_> {
 impl Drops {
     /// Moves it away; where that is not possible, it stays and is left alone.
     pub(super) fn refuse(&mut self, name: &str, why: &str) {
+        // a person may have corrected it since it was read: then it is another one, and is looked at as such
+        if Entry::now(&self.dir, name) != self.manifests.get(name).map(|manifest| manifest.entry) {
+            return;
+        }
         let stem = stem(name).unwrap_or(name).to_owned();
         let outcome = |message: String| Outcome { state: "Rejected", message, rollouts: Vec::new() };
         let rejected = results::reject(&self.dir, name, why);

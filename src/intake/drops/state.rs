@@ -57,11 +57,11 @@ pub(super) enum State {
 }
 
 impl Drops {
-    /// `poll_interval` is what gateways are told.
-    pub fn new(dir: PathBuf, poll_interval: Duration, pace: Pace) -> Self {
+    /// Nothing was looked at yet.
+    pub fn new(dir: PathBuf, pace: Pace) -> Self {
         Self {
             dir,
-            poll_interval,
+            poll_interval: Duration::default(),
             pace,
             digests: Digests::default(),
             since: BTreeMap::new(),
@@ -81,6 +81,8 @@ impl Drops {
     pub(super) fn unasked(&self) -> Vec<(String, Digest)> {
         let unasked = self.manifests.iter().filter_map(|(name, manifest)| match &manifest.state {
             State::Read(contents) => Some((name.clone(), contents.digest)),
+            // it may have been good once: under another poll interval, or for another version
+            State::Bad(Some(digest), _) => Some((name.clone(), *digest)),
             _ => None,
         });
         unasked.collect()
@@ -98,6 +100,7 @@ impl Drops {
     pub(super) fn accepted(&mut self, name: &str) {
         self.step(name, |state| match state {
             State::Read(contents) | State::Waiting(contents) => State::Accepted(contents.rollouts),
+            State::Bad(..) => State::Accepted(Vec::new()),
             other => other,
         });
     }

@@ -270,6 +270,52 @@ fn an_artifact_of_the_right_name_and_size_with_other_bytes_is_refused_once_nobod
 }
 
 #[test]
+fn a_poll_interval_that_is_changed_counts_for_new_drops_and_takes_no_accepted_one_back() {
+    let bytes = firmware(71, 20_000);
+    let site = site();
+    fs::create_dir(site.path("drops")).unwrap();
+    put(&site, "fw.bin", &bytes);
+    put(&site, "press.yaml", drop(&bytes));
+    site.start();
+    until(&site, "press", "Accepted", "0 of 1 gateways updated");
+    site.stop();
+    // three of them are longer than a drop's deadlines
+    site.configure("pollInterval: 1s, offlineAfter: 1m", "pollInterval: 15m");
+    site.start();
+    let other = drop(&bytes).replace("press-fw", "other-fw").replace("press-1", "press-2");
+    put(&site, "other.yaml", &other);
+    rejected(&site, "other.yaml", "other.reason.txt", "deadlines");
+    until(&site, "press", "Accepted", "");
+    assert!(!site.path("drops/rejected/press.yaml").exists());
+    site.configure("pollInterval: 15m", "pollInterval: 1s, offlineAfter: 1m");
+    eventually("it is in force", || (rows(&site, "SiteFileChanged") == 1).then_some(()));
+    put(&site, "other.yaml", &other);
+    until(&site, "other", "Accepted", "other-fw: 0 of 2 gateways updated");
+}
+
+#[test]
+fn a_soak_is_no_reason_to_write_a_result_again_and_again() {
+    let bytes = firmware(72, 20_000);
+    let site = site();
+    fs::create_dir(site.path("drops")).unwrap();
+    put(&site, "fw.bin", &bytes);
+    put(&site, "press.yaml", drop(&bytes).replace("soak: 1s", "soak: 10m"));
+    site.start();
+    until(&site, "press", "Accepted", "0 of 1 gateways updated");
+    let device = Device::new(&site, "press-1");
+    device.report("1.0.0");
+    device.update("2.0.0");
+    until(&site, "press", "Accepted", "1 of 1 gateways updated (Soaking)");
+    let written = || fs::metadata(site.path("drops/press.status.json")).unwrap().modified().unwrap();
+    let before = written();
+    for _ in 0..7 {
+        sleep(Duration::from_secs(1));
+        device.poll();
+    }
+    assert_eq!(written(), before);
+}
+
+#[test]
 fn a_manifest_that_declares_a_drops_rollout_takes_it_over() {
     let bytes = firmware(66, 20_000);
     let site = site();
