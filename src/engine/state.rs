@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::allowance::Allowance;
 use crate::model::{
     ActionId, Client, ControllerId, Digest, FailedReason, GatewaySpec, Identity, Presence, Refusal, RolloutId,
-    RolloutSpec, SiteTime, SkippedReason, Sums, Texts, Version, WaitingReason,
+    RolloutSpec, SiteTime, SkippedReason, Sums, Texts, Version, WaitingReason, poll_interval,
 };
 
 /// Everything.
@@ -32,7 +32,7 @@ pub struct State {
 /// What the engine needs to know of the site file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// What gateways are told.
+    /// What gateways are told, each with its own tenth more or less.
     pub poll_interval: Duration,
     /// How many gateways may be offered or downloading at once.
     pub download_slots: u32,
@@ -86,6 +86,9 @@ pub struct Gateway {
     pub bodies: u32,
     /// When the last body ended. Not on disk.
     pub idle_since: SiteTime,
+    /// How long we kept its bodies waiting since it fetched, or since that was added to its deadline. Not on disk: a
+    /// restart cuts the bodies, and costs a gateway what it had waited.
+    pub paced: Duration,
     /// Rows about its words that change nothing. Not on disk.
     pub late_words: Allowance,
     /// Changes of its attributes. Not on disk.

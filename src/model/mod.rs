@@ -12,6 +12,7 @@ mod duration;
 mod event;
 mod gateway;
 mod journal;
+pub mod poll_interval;
 mod presence;
 mod reason;
 mod rollout;

@@ -35,7 +35,7 @@ pub const LARGEST_BODY: usize = 64 * 1024;
 pub struct Settings {
     /// The tenants that exist; links echo the one a device used.
     pub tenants: Vec<String>,
-    /// What gateways are told, at least a second.
+    /// What gateways are told, each with its own tenth more or less.
     pub poll_interval: Duration,
     /// What links start with, without a slash at the end; default: `http://` and the address the device used.
     pub url: Option<String>,

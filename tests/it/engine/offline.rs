@@ -161,8 +161,8 @@ fn an_offer_to_rhu_lies_as_long_as_it_stays_away_after_an_error() {
     let mut site = Site::rolling(1, |_| {});
     site.happens(Event::Client(id("g1"), Client::Rauc));
     // the offer of before it was known as rhu, and the pause after it
-    site.wait(minutes(2));
-    site.wait(minutes(1));
+    site.wait(2 * POLL);
+    site.wait(POLL);
     let order = site.order("g1");
     site.wait(minutes(9));
     assert_eq!((site.at("g1"), site.order("g1")), (Step::Offered, order));
