@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{anyhow, bail};
 
 use super::complain;
-use crate::config::Devices;
+use crate::config::{Devices, Load};
 use crate::engine::{Settings, State};
 use crate::model::ActionId;
 use crate::site::Core;
@@ -33,7 +33,7 @@ impl AtRest {
         // nothing that is shown of a site at rest depends on its site file
         let settings = Settings {
             poll_interval: Devices::POLL_INTERVAL,
-            download_slots: Devices::CONCURRENT_DOWNLOADS,
+            download_slots: Load::DOWNLOADS,
             version_keys: Default::default(),
         };
         Ok(Self { core: Core::rebuild(recalled.snapshot, settings, ActionId::base(0)), db })

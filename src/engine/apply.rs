@@ -22,8 +22,10 @@ pub fn apply(draft: &mut Draft, event: Event) -> Verdict {
         Event::Fetched(gateway, action) => return download::fetched(draft, &gateway, action),
         Event::Requested(gateway, digest, bytes) => return download::requested(draft, &gateway, digest, bytes),
         Event::Served(gateway, digest) => return download::served(draft, &gateway, digest),
+        Event::Paced(gateway, time) => download::paced(draft, &gateway, time),
         Event::BodyEnded(gateway) => download::body_ended(draft, &gateway),
         Event::Feedback(gateway, action, word) => return feedback::apply(draft, &gateway, action, word),
+        Event::Registered(newcomer, by) => return listing::register(draft, *newcomer, by),
         Event::Order(Order::Resume, who) => resume(draft, &who),
     }
     Verdict::Accepted

@@ -5,7 +5,12 @@ use std::rc::Rc;
 
 use super::draft::Draft;
 use super::state::{Gateway, Rollout};
-use crate::model::{ControllerId, GatewaySpec, Identity, Intent, Listing, RolloutId, RolloutSpec, What};
+use crate::model::{
+    ControllerId, GatewaySpec, Identity, Intent, Listing, Newcomer, RolloutId, RolloutSpec, Verdict, What,
+};
+
+/// A site that accepts whoever comes must not fill its disk with them.
+const MOST_REGISTERED: usize = 1_024;
 
 /// Takes a complete list. What it no longer shows stays as it is, but starts nothing new.
 pub(super) fn apply(draft: &mut Draft, list: Listing) {
@@ -40,7 +45,26 @@ fn gateway(draft: &mut Draft, spec: GatewaySpec) {
     draft.edit_gateway(&id, |gateway| {
         gateway.spec = spec;
         gateway.listed = true;
+        gateway.registered = false;
     });
+}
+
+/// Accepts a gateway that nobody declared. One that is there already is left as it is.
+pub(super) fn register(draft: &mut Draft, newcomer: Newcomer, by: Option<String>) -> Verdict {
+    let Newcomer { controller_id: id, token, labels, from } = newcomer;
+    if draft.state.gateways.contains_key(&id) {
+        return Verdict::AlreadyClosed;
+    }
+    if draft.state.gateways.values().filter(|gateway| gateway.registered).count() >= MOST_REGISTERED {
+        return Verdict::OverQuota;
+    }
+    let spec =
+        GatewaySpec { name: id.to_string(), controller_id: id.clone(), labels, token: Some(token), hold: false };
+    let unknown_version = draft.state.site.lost;
+    draft.add_gateway(Gateway { registered: true, ..Gateway::new(spec, unknown_version) });
+    let by = by.unwrap_or_else(|| "the site file".into());
+    draft.note_gateway(What::Ordered, &id, format!("accept, by {by}, with the token it showed first, from {from}"));
+    Verdict::Accepted
 }
 
 /// An edit of the artifact is a new rollout under the same identity; everything else changes the one that is there.
@@ -85,8 +109,8 @@ fn rollout(draft: &mut Draft, identity: Identity, spec: RolloutSpec) -> RolloutI
 }
 
 fn unlist(draft: &mut Draft, gateways: &BTreeSet<ControllerId>, rollouts: &BTreeSet<RolloutId>) {
-    let gone = |id: &&ControllerId| !gateways.contains(*id);
-    for id in draft.state.gateways.keys().filter(gone).cloned().collect::<Vec<_>>() {
+    let gone = |(id, gateway): &(&ControllerId, &Gateway)| !gateway.registered && !gateways.contains(*id);
+    for id in draft.state.gateways.iter().filter(gone).map(|(id, _)| id.clone()).collect::<Vec<_>>() {
         draft.edit_gateway(&id, |gateway| gateway.listed = false);
     }
     let gone = |(id, rollout): &(&RolloutId, &Rollout)| rollout.listed && !rollouts.contains(id);

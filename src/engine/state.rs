@@ -60,8 +60,10 @@ pub struct Site {
 pub struct Gateway {
     /// What was declared.
     pub spec: GatewaySpec,
-    /// The last complete list showed it.
+    /// The last complete list showed it, or nobody has declared it.
     pub listed: bool,
+    /// A person or the site file accepted it, and no manifest has declared it since.
+    pub registered: bool,
     /// Is it there?
     pub presence: Presence,
     /// The interval at which it really polls, if that is not what it was told.
@@ -291,7 +293,12 @@ impl State {
 
     /// The interval to expect of a gateway: never shorter than what it is told, nor than what a busy machine needs.
     pub fn interval(&self, gateway: &Gateway) -> Duration {
-        gateway.interval.unwrap_or_default().max(self.settings.poll_interval).max(Presence::SHORTEST_INTERVAL)
+        gateway.interval.unwrap_or_default().max(self.told(&gateway.spec.controller_id)).max(Presence::SHORTEST_INTERVAL)
+    }
+
+    /// What a gateway without work is told.
+    pub fn told(&self, gateway: &ControllerId) -> Duration {
+        poll_interval::told(self.settings.poll_interval, gateway.as_str())
     }
 
     /// How long a gateway that is there may take to come by: two of its intervals.
@@ -313,6 +320,7 @@ impl Gateway {
         Self {
             spec,
             listed: true,
+            registered: false,
             presence: Presence::Never,
             interval: None,
             client: Client::Generic,
@@ -325,6 +333,7 @@ impl Gateway {
             busy: None,
             bodies: 0,
             idle_since: SiteTime::default(),
+            paced: Duration::ZERO,
             late_words: Allowance::default(),
             attribute_changes: Allowance::default(),
         }

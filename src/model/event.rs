@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::{ActionId, ControllerId, Digest, GatewaySpec, Identity, RolloutSpec, Sums};
+use super::{ActionId, ControllerId, Digest, GatewaySpec, Identity, Newcomer, RolloutSpec, Sums};
 
 /// A fact from outside.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,10 +36,14 @@ pub enum Event {
     Requested(ControllerId, Digest, Bytes),
     /// The last byte of an artifact is about to leave for a gateway.
     Served(ControllerId, Digest),
+    /// A body toward a gateway waited so long for its turn, which the gateway could not help.
+    Paced(ControllerId, Duration),
     /// An artifact's body toward a gateway ended, whole or not.
     BodyEnded(ControllerId),
     /// A gateway's word on an order.
     Feedback(ControllerId, ActionId, Feedback),
+    /// A gateway that nobody declared is accepted; by whom, or none: the site file accepts all.
+    Registered(Box<Newcomer>, Option<String>),
     /// A person's word on the spot, and who it was.
     Order(Order, String),
 }

@@ -87,6 +87,7 @@ fn gateway_record(gateway: &Gateway) -> GatewayRecord {
     GatewayRecord {
         spec: gateway.spec,
         listed: gateway.listed,
+        registered: gateway.registered,
         presence: gateway.presence,
         interval: gateway.interval,
         client: gateway.client,
@@ -103,6 +104,7 @@ fn gateway(record: GatewayRecord) -> Gateway {
     Gateway {
         spec: record.spec,
         listed: record.listed,
+        registered: record.registered,
         presence: record.presence,
         interval: record.interval,
         client: record.client,
@@ -115,6 +117,7 @@ fn gateway(record: GatewayRecord) -> Gateway {
         busy: None,
         bodies: 0,
         idle_since: SiteTime::default(),
+        paced: Default::default(),
         late_words: Default::default(),
         attribute_changes: Default::default(),
     }

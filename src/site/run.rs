@@ -18,7 +18,7 @@ use super::endpoints::Endpoints;
 use super::shell::{Shell, action_base, settings};
 use crate::artifact::{Cache, Keeper, LeastSpeed, Patience, Uplink};
 use crate::config::SiteConfig;
-use crate::device::{self, Board, Caps, Context, Envelope, Opened, Pacing, Presence, Sink, ddi};
+use crate::device::{self, Board, Caps, Context, Envelope, Opened, Pacing, Presence, Sink, Strangers, ddi};
 use crate::intake::{self, Manifests, Pace};
 use crate::model::{Digest, Event, Listing};
 use crate::store::{Handle, OpenError};
@@ -155,15 +155,24 @@ fn context(config: &SiteConfig, clock: &Rc<Clock>, keeper: &Rc<Keeper>, events: 
         Ok(file) => Opened::Ready(file),
         Err(_) => Opened::NotReady,
     };
-    Rc::new(Context::new(
+    let caps = Caps {
+        connections: devices.load.connections,
+        per_address: devices.load.per_address,
+        bytes_per_second: devices.load.bytes_per_second,
+        ..Caps::default()
+    };
+    let strangers = Strangers::new(devices.registration, devices.registration_labels.clone());
+    let context = Context::new(
         Rc::new(RefCell::new(Board::default())),
         Rc::new(RefCell::new(Presence::new(pacing))),
         settings,
         Rc::new(move || clock.now().site),
         Rc::new(open),
         Sink::new(events),
-        Caps::default(),
-    ))
+        caps,
+    );
+    context.strangers.replace(strangers);
+    Rc::new(context)
 }
 
 /// Follows the manifests; the first listing comes back here, later ones become events.

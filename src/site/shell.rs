@@ -271,7 +271,7 @@ impl Shell {
 pub(super) fn settings(config: &SiteConfig) -> Settings {
     Settings {
         poll_interval: config.devices.poll_interval,
-        download_slots: config.devices.concurrent_downloads,
+        download_slots: config.devices.load.downloads,
         version_keys: config.devices.version_keys.clone(),
     }
 }

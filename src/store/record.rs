@@ -97,6 +97,9 @@ pub struct GatewayRecord {
     pub spec: GatewaySpec,
     /// The last complete list showed it.
     pub listed: bool,
+    /// It was accepted, and no manifest has declared it since.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub registered: bool,
     /// Is it there?
     pub presence: Presence,
     /// The interval at which it really polls, if that is not what it was told.

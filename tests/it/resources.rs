@@ -380,7 +380,7 @@ fn a_small_site_file_gets_its_defaults_and_paths_from_its_own_place() {
     std::fs::write(&file, SITE).unwrap();
     let site = config::load(&file).unwrap();
     assert_eq!((site.state, site.manifests), (dir.path().join("state"), vec![dir.path().join("manifests")]));
-    assert_eq!((site.devices.tenants, site.devices.concurrent_downloads), (vec!["DEFAULT".to_owned()], 24));
+    assert_eq!((site.devices.tenants, site.devices.load.downloads), (vec!["DEFAULT".to_owned()], 24));
     assert_eq!((site.devices.poll_interval.as_secs(), site.devices.offline_after.as_secs()), (60, 600));
     assert_eq!((site.disk_reserve, site.control_group, site.devices.url), (256 << 20, None, None));
 }
@@ -392,7 +392,7 @@ fn every_field_of_a_site_file_arrives() {
     let site = site(&text).unwrap();
     assert_eq!(site.devices.url.as_deref(), Some("https://up:1"));
     assert_eq!(site.devices.version_keys["os"], ["os", "v"]);
-    assert_eq!((site.devices.concurrent_downloads, site.devices.offline_after.as_secs()), (3, 5));
+    assert_eq!((site.devices.load.downloads, site.devices.offline_after.as_secs()), (3, 5));
     assert_eq!((site.control_group.as_deref(), site.disk_reserve), (Some("ops"), 1 << 30));
     assert_eq!(site.uplink.bytes_per_second.unwrap().get(), 1 << 20);
     assert!(site.uplink.ca_files[0].is_absolute() && site.uplink.ca_files[0].ends_with("ca.pem"));

@@ -17,6 +17,7 @@ mod range;
 mod request;
 mod response;
 mod route;
+mod stranger;
 
 use std::time::Duration;
 
@@ -26,6 +27,7 @@ pub use artifact::Download;
 pub use pending::Pending;
 pub use request::Head;
 pub use response::{Response, too_busy, too_large};
+pub use stranger::{about, knocks};
 
 /// The largest body a device may send. SWUpdate posts some kB of log lines at once.
 pub const LARGEST_BODY: usize = 64 * 1024;

@@ -1,5 +1,6 @@
 //! How much the device server takes on at once, and for how long. Each figure with its reason and its cost.
 
+use std::num::NonZeroU64;
 use std::time::Duration;
 
 /// The limits of a device server; the defaults are the ones in force, tests shorten them.
@@ -8,6 +9,9 @@ pub struct Caps {
     /// Sockets open at once. One that polled and stays open costs about 12 kB (measured with 500: hyper's 8 KiB read
     /// buffer, its state, our task), so 0.6 MB for all; 500 gateways that poll once a minute need one or two.
     pub connections: usize,
+    /// And of these for one address, so that one machine cannot take them all. Further ones wait, unread, for one of these
+    /// to end; one without a request is closed for them. Of a site's whole floor behind one address that is all at once.
+    pub per_address: usize,
     /// No connection is closed for a newcomer before it had this long for its next request: when all gateways come at
     /// once, they would cut each other off. Room for 480 newcomers a second remains.
     pub grace: Duration,
@@ -16,6 +20,8 @@ pub struct Caps {
     pub bodies: usize,
     /// And of these for one gateway: clients that stream take several, but none may take them all.
     pub own_bodies: usize,
+    /// What all bodies together may hand on, in bytes a second; none: no limit. At least 1 KiB for each of them.
+    pub bytes_per_second: Option<NonZeroU64>,
     /// Artifact requests that may wait for a body to end; more are told to try again.
     pub waiting: usize,
     /// Bytes read from an artifact at a time. Twice as many cost 0.4 MB, and a fifth less processor time while serving.
@@ -50,9 +56,11 @@ impl Default for Caps {
     fn default() -> Self {
         Self {
             connections: 48,
+            per_address: 4,
             grace: Duration::from_millis(100),
             bodies: 32,
             own_bodies: 4,
+            bytes_per_second: None,
             waiting: 8,
             chunk: 16 * 1024,
             send_buffer: 64 * 1024,

@@ -1,8 +1,10 @@
 //! One connection: reads requests, bounds their bodies, and gives what `ddi` answers.
 
 use std::future::poll_fn;
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::rc::Rc;
+use std::time::Duration;
 
 use http_body_util::BodyExt;
 use hyper::body::{Body as _, Incoming};
@@ -20,6 +22,7 @@ use crate::model::ControllerId;
 
 use super::body::Body;
 use super::caps::{BUFFER, DRAIN};
+use super::guesses::network;
 use super::patient::Patient;
 use super::slots::{Busy, Slot, Slots};
 use super::{Context, download};
@@ -30,20 +33,24 @@ use super::{Context, download};
 struct Gone;
 
 /// Serves a connection in a task of its own.
-pub(super) fn start(context: &Rc<Context>, slots: &Rc<Slots>, stream: TcpStream) {
-    let slot = slots.take();
-    let task = spawn_local(run(Rc::clone(context), Rc::clone(&slot), stream));
+pub(super) fn start(context: &Rc<Context>, slots: &Rc<Slots>, stream: TcpStream, from: IpAddr) {
+    let from = network(from);
+    let slot = slots.take(from);
+    let task = spawn_local(run(Rc::clone(context), Rc::clone(&slot), stream, from));
     slot.runs_in(task.abort_handle());
 }
 
-async fn run(context: Rc<Context>, slot: Rc<Slot>, stream: TcpStream) {
+async fn run(context: Rc<Context>, slot: Rc<Slot>, stream: TcpStream, from: IpAddr) {
+    let open = Counted::new(&context);
+    if slot.turn(from, context.caps.per_address, context.caps.grace).await {
+        context.stats.count(|counts| counts.held_back += 1);
+    }
     // Answers are small and complete: waiting for more to send would only delay them.
     _ = stream.set_nodelay(true);
     _ = set_socket_send_buffer_size(&stream, context.caps.send_buffer);
     let Ok(local) = stream.local_addr() else { return };
-    let open = Counted::new(&context);
     let socket = Patient::new(stream, Rc::clone(&slot), &context.caps);
-    let device = Device { context: Rc::clone(&context), slot, local: local.to_string().into() };
+    let device = Device { context: Rc::clone(&context), slot, from, local: local.to_string().into() };
     let mut connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(context.caps.idle)
@@ -79,6 +86,7 @@ impl Drop for Counted {
 struct Device {
     context: Rc<Context>,
     slot: Rc<Slot>,
+    from: IpAddr,
     local: Rc<str>,
 }
 
@@ -90,11 +98,20 @@ impl Service<Request<Incoming>> for Device {
     fn call(&self, request: Request<Incoming>) -> Self::Future {
         let busy = self.slot.busy();
         let device = self.clone();
-        Box::pin(async move { device.respond(request, busy).await })
+        Box::pin(async move {
+            busy.lie_by(device.penalty(request.uri().path())).await;
+            device.respond(request, busy).await
+        })
     }
 }
 
 impl Device {
+    /// How long this address has to wait for an answer about this gateway, for what it said before.
+    fn penalty(&self, path: &str) -> Duration {
+        let board = self.context.board.borrow();
+        ddi::about(&board, path).map_or(Duration::ZERO, |gateway| self.context.guesses.wait(self.from, gateway))
+    }
+
     async fn respond(self, request: Request<Incoming>, busy: Busy) -> Result<hyper::Response<Body>, Gone> {
         let (parts, body) = request.into_parts();
         let head = Head::new(&parts, &self.local);
@@ -141,7 +158,27 @@ impl Device {
     }
 
     fn admit(&self, head: &Head<'_>) -> Result<Admitted, ddi::Response> {
-        ddi::admit(&self.context.board.borrow(), &self.context.settings.borrow(), head)
+        let (board, settings) = (self.context.board.borrow(), self.context.settings.borrow());
+        let admitted = ddi::admit(&board, &settings, head);
+        match &admitted {
+            Ok(admitted) => self.context.guesses.right(self.from, &admitted.gateway),
+            Err(refusal) if refusal.status == StatusCode::UNAUTHORIZED => {
+                let gateway = ddi::about(&board, head.path);
+                self.context.guesses.wrong(self.from, gateway);
+                self.context.stats.count(|counts| counts.unknown += u64::from(gateway.is_none()));
+            }
+            Err(_) => {}
+        }
+        if let Some((id, token)) = ddi::knocks(&board, &settings, head).filter(|_| admitted.is_err()) {
+            let now = (self.context.clock)();
+            let accepted = self.context.strangers.borrow_mut().knock(id, token, self.from, now);
+            if accepted.is_some() {
+                self.context.sink.tell(accepted);
+                // it is let in with the next commit
+                return Err(ddi::too_busy());
+            }
+        }
+        admitted
     }
 
     fn busy(&self, gateway: &ControllerId) -> ddi::Response {

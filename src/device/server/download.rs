@@ -1,5 +1,6 @@
 //! An artifact on its way to a device: opened, agreed upon, sent, and its last byte held back until that is committed.
 
+use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, IoSliceMut};
 use std::os::unix::fs::FileExt;
@@ -16,7 +17,7 @@ use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::device::ddi::{self, Download};
-use crate::model::Verdict;
+use crate::model::{Event, Verdict};
 
 use super::share::Share;
 use super::{Context, Opened};
@@ -33,6 +34,9 @@ pub(super) enum Broken {
     #[error("its order was withdrawn meanwhile")]
     Withdrawn,
 }
+
+/// The heart hears of waiting once it is so much: it is worth nothing before a deadline, and those are longer.
+const TELL_EVERY: Duration = Duration::from_secs(1);
 
 /// A chunk on its way from the file, and the buffer it came in.
 type Reading = Pin<Box<dyn Future<Output = Result<(Bytes, BytesMut), Broken>>>>;
@@ -52,6 +56,8 @@ struct Moving {
     context: Rc<Context>,
     download: Download,
     file: Arc<File>,
+    /// How long it waited for its turns, as far as the heart has not heard of it.
+    paced: Cell<Duration>,
     _share: Share,
     _permit: OwnedSemaphorePermit,
 }
@@ -64,6 +70,7 @@ pub(super) async fn start(
     context: &Rc<Context>,
     download: Download,
 ) -> Result<(ddi::Response, Sending), ddi::Response> {
+    let asked = Instant::now();
     let ready = async {
         let share = share(context, &download).await?;
         let permit = permit(context).await?;
@@ -74,7 +81,7 @@ pub(super) async fn start(
         return Err(ddi::too_busy());
     };
     let file = Arc::new(file);
-    let moving = Rc::new(Moving { context: Rc::clone(context), download, file, _share: share, _permit: permit });
+    let moving = Rc::new(Moving { context: Rc::clone(context), download, file, paced: Cell::new(asked.elapsed()), _share: share, _permit: permit });
     let verdict = context.sink.ask(moving.download.requested(), context.caps.verdict).await;
     let head = moving.download.respond(&mut context.presence.borrow_mut(), verdict)?;
     let next = moving.download.first;
@@ -167,7 +174,10 @@ impl Sending {
 /// Reads the chunk at `offset`; the one with the artifact's last byte waits until that is committed.
 async fn chunk(moving: Rc<Moving>, offset: u64, mut buffer: BytesMut) -> Result<(Bytes, BytesMut), Broken> {
     let left = moving.download.last + 1 - offset;
-    let length = usize::try_from(left).unwrap_or(usize::MAX).min(moving.context.caps.chunk);
+    let caps = &moving.context.caps;
+    let turn = moving.context.pace.turn_of(caps.chunk, caps.bodies);
+    let length = usize::try_from(left).unwrap_or(usize::MAX).min(turn);
+    moving.waited(moving.context.pace.wait(length).await);
     let file = Arc::clone(&moving.file);
     // here and not in the closure: each thread that allocates keeps memory of its own
     buffer.resize(length, 0);
@@ -201,6 +211,21 @@ impl Moving {
         self.context.sink.tell(seen);
     }
 
+    /// The gateway could not help it: its deadline stands still for as long.
+    fn waited(&self, time: Duration) {
+        self.paced.set(self.paced.get() + time);
+        if self.paced.get() >= TELL_EVERY {
+            self.tell_paced();
+        }
+    }
+
+    fn tell_paced(&self) {
+        let paced = self.paced.take();
+        if !paced.is_zero() {
+            self.context.sink.tell([Event::Paced(self.download.gateway.clone(), paced)]);
+        }
+    }
+
     /// Our fault: a failure that the gateway reports next uses no attempt.
     fn broke(&self, broken: &Broken) {
         self.context.presence.borrow_mut().excuse(&self.download.gateway);
@@ -212,6 +237,7 @@ impl Moving {
 
 impl Drop for Moving {
     fn drop(&mut self) {
+        self.tell_paced();
         self.context.sink.tell([self.download.ended()]);
     }
 }

@@ -6,6 +6,8 @@ mod body;
 mod caps;
 mod connection;
 mod download;
+mod guesses;
+mod pace;
 mod patient;
 mod share;
 mod slots;
@@ -24,8 +26,11 @@ use tokio::sync::Semaphore;
 use crate::model::{Digest, SiteTime};
 
 use super::ddi::Settings;
-use super::{Board, Presence, Sink};
+use super::{Board, Presence, Sink, Strangers};
 pub use caps::Caps;
+pub use guesses::Guesser;
+use guesses::Guesses;
+use pace::Pace;
 use share::Shares;
 use slots::Slots;
 pub use stats::{Counts, Stats};
@@ -47,6 +52,8 @@ pub struct Context {
     pub presence: Rc<RefCell<Presence>>,
     /// What the site file says; may be replaced while the server runs.
     pub settings: RefCell<Settings>,
+    /// Who knocks without being declared.
+    pub strangers: RefCell<Strangers>,
     /// Site time.
     pub clock: Rc<dyn Fn() -> SiteTime>,
     /// Opens a verified artifact.
@@ -59,6 +66,8 @@ pub struct Context {
     pub caps: Caps,
     bodies: Arc<Semaphore>,
     shares: Rc<Shares>,
+    pace: Pace,
+    guesses: Guesses,
     waiting: Cell<usize>,
 }
 
@@ -77,6 +86,7 @@ impl Context {
             board,
             presence,
             settings: RefCell::new(settings),
+            strangers: RefCell::default(),
             clock,
             open,
             sink,
@@ -84,8 +94,15 @@ impl Context {
             caps,
             bodies: Arc::new(Semaphore::new(caps.bodies)),
             shares: Rc::new(Shares::new(caps.own_bodies)),
+            pace: Pace::new(caps.bytes_per_second),
+            guesses: Guesses::default(),
             waiting: Cell::new(0),
         }
+    }
+
+    /// The addresses that sent the most wrong tokens lately.
+    pub fn guessers(&self, most: usize) -> Vec<Guesser> {
+        self.guesses.worst(most)
     }
 }
 
@@ -114,12 +131,12 @@ async fn keep_up(context: &Context) {
 async fn accept(listener: &TcpListener, context: &Rc<Context>, slots: &Rc<Slots>) {
     loop {
         match listener.accept().await {
-            Ok((stream, _)) => {
+            Ok((stream, from)) => {
                 if slots.room(context.caps.connections, context.caps.grace).await {
                     context.stats.count(|counts| counts.evicted += 1);
                 }
                 context.stats.count(|counts| counts.accepted += 1);
-                connection::start(context, slots, stream);
+                connection::start(context, slots, stream, from.ip());
             }
             Err(error) => recover(slots, &error).await,
         }
