@@ -3,6 +3,7 @@
 //! Must never write to the store of a running site: what a person wants goes over the control socket.
 //! Exit codes: 0 done, 1 refused or failed, 2 bad usage or input.
 
+mod accept;
 mod artifacts;
 mod at_rest;
 pub mod check;
@@ -10,6 +11,7 @@ mod completions;
 mod control;
 pub mod crds;
 mod journal;
+mod knocking;
 mod logging;
 mod man;
 mod prose;
@@ -49,6 +51,7 @@ enum Command {
     Why(why::WhyArgs),
     Journal(journal::JournalArgs),
     Artifacts(artifacts::ArtifactsArgs),
+    Accept(accept::AcceptArgs),
     Resume(resume::ResumeArgs),
     Check(check::Args),
     Verify(verify::VerifyArgs),
@@ -81,6 +84,7 @@ pub fn main() -> ExitCode {
         Command::Why(args) => why::run(&args, &mut out),
         Command::Journal(args) => journal::run(&args, &mut out),
         Command::Artifacts(args) => artifacts::run(&args, &mut out),
+        Command::Accept(args) => accept::run(&args, &mut out),
         Command::Resume(args) => resume::run(&args, &mut out),
         Command::Check(args) => check::run(&args, &mut out),
         Command::Verify(args) => verify::run(&args, &mut out),

@@ -56,6 +56,7 @@ fn text(status: &Status, list: Option<&GatewayList>) -> String {
         text += "\n";
         text += &gateways(list);
     }
+    text += &super::knocking::text(status);
     if !status.refused.is_empty() {
         text += "\nrefused until corrected:\n";
         for refusal in &status.refused {

@@ -28,6 +28,8 @@ use crate::store::{Batch, Handle, Recalled};
 const MOST_EVENTS: usize = 64;
 /// Site time is saved this often while something is due, so that a crash loop cannot stop it.
 const SAVE_EVERY: Duration = Duration::from_secs(60);
+/// So many addresses that send wrong tokens are shown.
+const MOST_GUESSERS: usize = 16;
 /// `why` looks through so many of the newest rows of the journal.
 const ROWS_FOR_WHY: usize = 4_000;
 
@@ -80,6 +82,9 @@ impl Shell {
             };
             match woken {
                 Woken::Stop => return,
+                Woken::Query((Query::Accept(wanted, who), answer)) => {
+                    let _ = answer.send(self.accept(wanted, who).await);
+                }
                 Woken::Query((query, answer)) => {
                     let _ = answer.send(self.answer(query).await);
                 }
@@ -219,8 +224,13 @@ impl Shell {
         let json = match query {
             Query::Status => {
                 let fetching = |digest: &Digest| self.keeper.fetching(digest);
-                serde_json::to_vec(&report::status(&self.config.site, state, now, fetching, self.counters()))
+                let status = report::status(&self.config.site, state, now, fetching, self.counters());
+                let pending = report::pending(&self.devices.strangers.borrow(), state, now);
+                let guessers = report::guessers(self.devices.guessers(MOST_GUESSERS));
+                serde_json::to_vec(&report::Status { pending, guessers, ..status })
             }
+            // it changes what is known, so it was taken out before
+            Query::Accept(..) => return Answer::Refused("ask again".into()),
             Query::Gateways => serde_json::to_vec(&report::gateways(state)),
             Query::Artifacts => serde_json::to_vec(&report::artifacts(state)),
             Query::Journal(filter) => {
@@ -253,6 +263,8 @@ impl Shell {
             requests: served.requests,
             served_bytes: served.served_bytes,
             unauthorized: served.unauthorized,
+            unknown: served.unknown,
+            held_back: served.held_back,
         }
     }
 

@@ -35,7 +35,7 @@ struct Gone;
 /// Serves a connection in a task of its own.
 pub(super) fn start(context: &Rc<Context>, slots: &Rc<Slots>, stream: TcpStream, from: IpAddr) {
     let from = network(from);
-    let slot = slots.take(from);
+    let slot = slots.take(from, context.caps.per_address);
     let task = spawn_local(run(Rc::clone(context), Rc::clone(&slot), stream, from));
     slot.runs_in(task.abort_handle());
 }

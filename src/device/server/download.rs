@@ -37,6 +37,8 @@ pub(super) enum Broken {
 
 /// The heart hears of waiting once it is so much: it is worth nothing before a deadline, and those are longer.
 const TELL_EVERY: Duration = Duration::from_secs(1);
+/// At a body's end less is worth it: a client that reads in small ranges has many.
+const WORTH_TELLING: Duration = Duration::from_millis(10);
 
 /// A chunk on its way from the file, and the buffer it came in.
 type Reading = Pin<Box<dyn Future<Output = Result<(Bytes, BytesMut), Broken>>>>;
@@ -220,10 +222,7 @@ impl Moving {
     }
 
     fn tell_paced(&self) {
-        let paced = self.paced.take();
-        if !paced.is_zero() {
-            self.context.sink.tell([Event::Paced(self.download.gateway.clone(), paced)]);
-        }
+        self.context.sink.tell([Event::Paced(self.download.gateway.clone(), self.paced.take())]);
     }
 
     /// Our fault: a failure that the gateway reports next uses no attempt.
@@ -237,7 +236,9 @@ impl Moving {
 
 impl Drop for Moving {
     fn drop(&mut self) {
-        self.tell_paced();
+        if self.paced.get() >= WORTH_TELLING {
+            self.tell_paced();
+        }
         self.context.sink.tell([self.download.ended()]);
     }
 }

@@ -52,11 +52,12 @@ pub(super) struct Slot {
 pub(super) struct Busy(Rc<Slot>);
 
 impl Slots {
-    /// A place for a new connection, which has no request yet.
-    pub(super) fn take(self: &Rc<Self>, address: IpAddr) -> Rc<Slot> {
+    /// A place for a new connection, which has no request yet; its turn comes at once if its address has fewer than `most`.
+    pub(super) fn take(self: &Rc<Self>, address: IpAddr, most: usize) -> Rc<Slot> {
         let id = self.next.get();
         self.next.set(id + 1);
-        let open = Open { task: None, address, admitted: false, idle: Some(Instant::now()) };
+        let admitted = self.admitted(address) < most;
+        let open = Open { task: None, address, admitted, idle: Some(Instant::now()) };
         self.open.borrow_mut().insert(id, open);
         Rc::new(Slot { id, slots: Rc::clone(self), requests: Cell::new(0) })
     }
@@ -102,11 +103,9 @@ impl Slots {
         let open = self.open.borrow();
         let mut of = BTreeMap::<IpAddr, usize>::new();
         open.values().for_each(|open| *of.entry(open.address).or_default() += 1);
-        let now = Instant::now();
         let candidates = open.iter().filter_map(|(id, open)| Some((open.closable(grace)?, *id, open.address)));
         let order = |(at, id, address): &(Instant, u64, IpAddr)| {
-            // one that must still be waited for comes after all that need not
-            (*at > now, Reverse(of.get(address).copied().unwrap_or_default()), *at, *id)
+            (Reverse(of.get(address).copied().unwrap_or_default()), *at, *id)
         };
         candidates.min_by_key(order).map(|(at, id, _)| (at, id))
     }
@@ -153,13 +152,14 @@ impl Slot {
     /// Waits until its address has fewer than `most` connections that are served, closing one of them that is without a
     /// request. True if it had to wait for another's request to end, or closed one.
     pub(super) async fn turn(&self, address: IpAddr, most: usize, grace: Duration) -> bool {
-        let mut held_back = false;
+        if self.slots.open.borrow().get(&self.id).is_some_and(|open| open.admitted) {
+            return false;
+        }
         while self.slots.admitted(address) >= most {
-            held_back = true;
             self.slots.close_or_wait(self.slots.oldest_of(address, grace)).await;
         }
         self.edit(|open| (open.admitted, open.idle) = (true, Some(Instant::now())));
-        held_back
+        true
     }
 
     /// What to abort when the connection is evicted.

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::{GuesserLine, PendingLine};
 use crate::engine::{self, Phase, Rollout, State, Steps, Summary, steps, summary};
 use crate::model::{Digest, SiteTime};
 
@@ -19,6 +20,12 @@ pub struct Status {
     pub gateways: GatewayCount,
     /// What could not be accepted.
     pub refused: Vec<RefusalLine>,
+    /// Who waits to be accepted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pending: Vec<PendingLine>,
+    /// Who sends wrong tokens, the worst first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub guessers: Vec<GuesserLine>,
     /// What the process did since it started.
     pub counters: Counters,
 }
@@ -45,6 +52,10 @@ pub struct Counters {
     pub served_bytes: u64,
     /// Requests without a valid token.
     pub unauthorized: u64,
+    /// And of these, under a controller id that nobody declared.
+    pub unknown: u64,
+    /// Connections that waited because their address had its share.
+    pub held_back: u64,
 }
 
 /// A rollout.
@@ -133,6 +144,8 @@ pub fn status(
             .iter()
             .map(|refusal| RefusalLine { what: refusal.what.clone(), why: refusal.why.clone() })
             .collect(),
+        pending: Vec::new(),
+        guessers: Vec::new(),
         counters,
     }
 }

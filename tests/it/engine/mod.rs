@@ -8,5 +8,7 @@ mod feedback;
 mod listing;
 mod lost;
 mod offline;
+mod pacing;
+mod registered;
 mod site;
 mod waves;

@@ -8,6 +8,7 @@ mod full_disk;
 mod journal;
 mod kept_state;
 mod killed;
+mod registration;
 mod site;
 mod wire;
 mod words;

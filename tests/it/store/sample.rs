@@ -141,6 +141,7 @@ pub fn gateway(id: &ControllerId, padding: usize) -> GatewayRecord {
     GatewayRecord {
         spec,
         listed: true,
+        registered: false,
         presence: Presence::Polling,
         interval: Some(Duration::from_secs(60)),
         client: Client::default(),
