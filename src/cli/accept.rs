@@ -48,10 +48,7 @@ fn text(done: &Accepted) -> String {
     if done.accepted.is_empty() && done.refused.is_empty() {
         return "nobody waits to be accepted\n".into();
     }
-    let mut text = String::new();
-    for id in &done.accepted {
-        text += &format!("accepted {id}\n");
-    }
+    let mut text = done.accepted.iter().fold(String::new(), |text, id| text + "accepted " + id + "\n");
     for refused in &done.refused {
         text += &paragraph("", &format!("not accepted: {}: {}", refused.controller_id, refused.why));
     }

@@ -5,46 +5,39 @@ use std::time::Duration;
 use super::prose::paragraph;
 use super::table::table;
 use crate::model::format_duration;
-use crate::site::report::Status;
+use crate::site::report::{GuesserLine, PendingLine, Status};
 
 /// So many are listed; a script has all of them.
 const MOST: usize = 20;
 
 /// Nothing, where nobody knocks.
 pub(super) fn text(status: &Status) -> String {
-    let mut text = String::new();
-    if !status.pending.is_empty() {
-        text += &format!("\nnot declared, waiting to be accepted: {}\n", status.pending.len());
-        let rows: Vec<_> = status
-            .pending
-            .iter()
-            .take(MOST)
-            .map(|line| {
-                let token = if line.contested { "two different ones".into() } else { format!("{}…", line.token_starts) };
-                vec![line.controller_id.clone(), line.address.clone(), token, ago(line.last_seconds)]
-            })
-            .collect();
-        text += &table(&["CONTROLLER ID", "ADDRESS", "TOKEN SHA256", "LAST"], &rows);
-        if status.pending.len() > MOST {
-            text += "…\n";
-        }
-        text += &paragraph("", ACCEPT);
-    }
-    if !status.guessers.is_empty() {
-        text += "\nwrong tokens in the last ten minutes:\n";
-        let rows: Vec<_> = status
-            .guessers
-            .iter()
-            .map(|line| vec![line.address.clone(), line.wrong.to_string(), ago(line.last_seconds)])
-            .collect();
-        text += &table(&["ADDRESS", "COUNT", "LAST"], &rows);
-    }
-    if status.counters.held_back > 0 {
-        text += "\n";
-        let waited = format!("{} connections waited because their address had its share open. ", status.counters.held_back);
-        text += &paragraph("", &(waited + NAT));
-    }
-    text
+    let parts = [pending(&status.pending), guessers(&status.guessers), held_back(status.counters.held_back)];
+    parts.into_iter().flatten().fold(String::new(), |text, part| text + "\n" + &part)
+}
+
+fn pending(lines: &[PendingLine]) -> Option<String> {
+    let row = |line: &PendingLine| {
+        let token = if line.contested { "two different ones".into() } else { format!("{}…", line.token_starts) };
+        vec![line.controller_id.clone(), line.address.clone(), token, ago(line.last_seconds)]
+    };
+    let rows: Vec<_> = lines.iter().take(MOST).map(row).collect();
+    let more = if lines.len() > MOST { "…\n" } else { "" };
+    let table = table(&["CONTROLLER ID", "ADDRESS", "TOKEN SHA256", "LAST"], &rows);
+    let heading = format!("not declared, waiting to be accepted: {}\n", lines.len());
+    (!lines.is_empty()).then(|| heading + &table + more + &paragraph("", ACCEPT))
+}
+
+fn guessers(lines: &[GuesserLine]) -> Option<String> {
+    let row = |line: &GuesserLine| vec![line.address.clone(), line.wrong.to_string(), ago(line.last_seconds)];
+    let rows: Vec<_> = lines.iter().map(row).collect();
+    let heading = "wrong tokens in the last ten minutes:\n";
+    (!lines.is_empty()).then(|| heading.to_owned() + &table(&["ADDRESS", "COUNT", "LAST"], &rows))
+}
+
+fn held_back(connections: u64) -> Option<String> {
+    let waited = format!("{connections} connections waited because their address had its share open. ");
+    (connections > 0).then(|| paragraph("", &(waited + NAT)))
 }
 
 const ACCEPT: &str = "`lamplighter accept ID…` or `--all` accepts them, each with the token it showed first: compare it with the \

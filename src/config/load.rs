@@ -85,7 +85,25 @@ fn rate(typed: &IntOrBytes) -> Result<NonZeroU64, FieldError> {
     let field = "devices.downloads.bytesPerSecond";
     let rate = parse_bytes(&typed.0).map_err(|error| FieldError::new(field, error.0))?;
     NonZeroU64::new(rate).filter(|rate| rate.get() >= Load::LEAST_BYTES_PER_SECOND).ok_or_else(|| {
-        let why = format!("is {}; use at least 32Ki, 1Ki for each of 32 downloads, or leave it out for no limit", typed.0);
+        let why =
+            format!("is {}; use at least 32Ki, 1Ki for each of 32 downloads, or leave it out for no limit", typed.0);
         FieldError::new(field, why)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_has_a_share_where_gateways_have_addresses_of_their_own() {
+        let per_address = |listen: &str, total| {
+            let typed = TypedConnections { total, per_address: None };
+            check(Some(typed), None, listen.parse().unwrap()).unwrap().per_address
+        };
+        assert_eq!(per_address("0.0.0.0:8443", None), 4);
+        assert_eq!(per_address("10.0.0.1:8443", Some(200)), 4);
+        assert_eq!(per_address("127.0.0.1:8080", Some(200)), 200);
+        assert_eq!(per_address("[::1]:8080", None), 48);
+    }
 }

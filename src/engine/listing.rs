@@ -58,8 +58,7 @@ pub(super) fn register(draft: &mut Draft, newcomer: Newcomer, by: Option<String>
     if draft.state.gateways.values().filter(|gateway| gateway.registered).count() >= MOST_REGISTERED {
         return Verdict::OverQuota;
     }
-    let spec =
-        GatewaySpec { name: id.to_string(), controller_id: id.clone(), labels, token: Some(token), hold: false };
+    let spec = GatewaySpec { name: id.to_string(), controller_id: id.clone(), labels, token: Some(token), hold: false };
     let unknown_version = draft.state.site.lost;
     draft.add_gateway(Gateway { registered: true, ..Gateway::new(spec, unknown_version) });
     let by = by.unwrap_or_else(|| "the site file".into());

@@ -293,7 +293,11 @@ impl State {
 
     /// The interval to expect of a gateway: never shorter than what it is told, nor than what a busy machine needs.
     pub fn interval(&self, gateway: &Gateway) -> Duration {
-        gateway.interval.unwrap_or_default().max(self.told(&gateway.spec.controller_id)).max(Presence::SHORTEST_INTERVAL)
+        gateway
+            .interval
+            .unwrap_or_default()
+            .max(self.told(&gateway.spec.controller_id))
+            .max(Presence::SHORTEST_INTERVAL)
     }
 
     /// What a gateway without work is told.

@@ -21,9 +21,9 @@ pub fn told_at_work(told: Duration) -> Duration {
 
 /// FNV-1a, folded: small, and the same in every version, unlike the standard library's.
 fn fnv(text: &str) -> u64 {
-    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
+    let hash = text
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
     hash ^ (hash >> 32)
 }
 
@@ -48,7 +48,8 @@ mod tests {
 
     #[test]
     fn work_brings_a_gateway_sooner_but_not_more_often_than_twice_a_minute() {
-        for (told, at_work) in [(1, 1), (20, 20), (30, 30), (60, 30), (89, 30), (90, 30), (300, 100), (86_399, 28_800)] {
+        for (told, at_work) in [(1, 1), (20, 20), (30, 30), (60, 30), (89, 30), (90, 30), (300, 100), (86_399, 28_800)]
+        {
             assert_eq!(told_at_work(Duration::from_secs(told)), Duration::from_secs(at_work), "{told} s");
         }
     }

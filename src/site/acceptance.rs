@@ -9,8 +9,7 @@ use crate::model::{ControllerId, Event, Newcomer, Verdict};
 use crate::resources::check_labels;
 
 const UNKNOWN: &str = "it does not wait; `lamplighter status` lists those that do";
-const CONTESTED: &str =
-    "two tokens were shown in its name, so one of them is not what it says; declare it in a manifest with the right one";
+const CONTESTED: &str = "two tokens were shown in its name, so one of them is not what it says; declare it in a manifest with the right one";
 
 impl Shell {
     /// Accepts whom a person names, or all that wait; answered once it is on disk.

@@ -402,6 +402,24 @@ fn every_field_of_a_site_file_arrives() {
 }
 
 #[test]
+fn how_much_a_site_takes_on_and_whom_it_lets_in() {
+    let devices =
+        |more: &str| site(&SITE.replace("insecure: true", &format!("insecure: true, {more}"))).unwrap().devices;
+    let usual = devices("pollInterval: 60s");
+    // a proxy on the same machine is one address for all
+    assert_eq!((usual.load.connections, usual.load.per_address, usual.load.bytes_per_second), (48, 48, None));
+    assert_eq!((usual.registration, usual.registration_labels.len()), (model::Registration::Refuse, 0));
+    let said = devices(
+        "connections: {total: 200, perAddress: 3}, downloads: {bytesPerSecond: 50Mi}, registration: Pending, \
+         registrationLabels: {line: \"3\"}",
+    );
+    assert_eq!((said.load.connections, said.load.per_address), (200, 3));
+    assert_eq!(said.load.bytes_per_second.unwrap().get(), 50 << 20);
+    assert_eq!(said.registration, model::Registration::Pending);
+    assert_eq!(said.registration_labels.get("line"), Some("3"));
+}
+
+#[test]
 fn wrong_site_files_are_refused_with_file_and_field() {
     let devices = |more: &str| SITE.replace("insecure: true", &format!("insecure: true, {more}"));
     for (text, words) in [
@@ -416,6 +434,14 @@ fn wrong_site_files_are_refused_with_file_and_field() {
         (devices("offlineAfter: 2m"), "devices.offlineAfter:"),
         (devices("url: \"ftp://x\""), "devices.url:"),
         (devices("downloads: {concurrent: 0}"), "devices.downloads.concurrent:"),
+        (devices("downloads: {bytesPerSecond: 31Ki}"), "devices.downloads.bytesPerSecond: is 31Ki; use at least 32Ki"),
+        (devices("connections: {total: 39}"), "devices.connections.total:"),
+        (
+            devices("connections: {total: 50, perAddress: 51}"),
+            "devices.connections.perAddress: is 51, more than the 50",
+        ),
+        (devices("registration: Always"), "devices.registration:"),
+        (devices("registrationLabels: {\"a b\": c}"), "devices.registrationLabels.a b: is not a label's name"),
         (devices("tenants: [\"a/b\"]"), "devices.tenants[0]:"),
         (devices("versionKeys: {os: []}"), "devices.versionKeys.os:"),
         (SITE.to_owned() + "limits: {diskReserve: lots}\n", "limits.diskReserve:"),

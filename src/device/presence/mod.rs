@@ -190,9 +190,7 @@ impl Presence {
         match ask {
             Ask::No => false,
             Ask::Once => true,
-            Ask::EachInterval => {
-                self.tracks.get(id).is_none_or(|track| track.may_be_asked(now, self.pacing.of(id)))
-            },
+            Ask::EachInterval => self.tracks.get(id).is_none_or(|track| track.may_be_asked(now, self.pacing.of(id))),
         }
     }
 

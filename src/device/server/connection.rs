@@ -15,7 +15,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use rustix::net::sockopt::set_socket_send_buffer_size;
 use tokio::net::TcpStream;
 use tokio::task::spawn_local;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use crate::device::ddi::{self, Admitted, Answer, Head, Reply};
 use crate::model::ControllerId;
@@ -109,7 +109,8 @@ impl Device {
     /// How long this address has to wait for an answer about this gateway, for what it said before.
     fn penalty(&self, path: &str) -> Duration {
         let board = self.context.board.borrow();
-        ddi::about(&board, path).map_or(Duration::ZERO, |gateway| self.context.guesses.wait(self.from, gateway))
+        ddi::about(&board, path)
+            .map_or(Duration::ZERO, |gateway| self.context.guesses.wait(Instant::now(), self.from, gateway))
     }
 
     async fn respond(self, request: Request<Incoming>, busy: Busy) -> Result<hyper::Response<Body>, Gone> {
@@ -164,7 +165,7 @@ impl Device {
             Ok(admitted) => self.context.guesses.right(self.from, &admitted.gateway),
             Err(refusal) if refusal.status == StatusCode::UNAUTHORIZED => {
                 let gateway = ddi::about(&board, head.path);
-                self.context.guesses.wrong(self.from, gateway);
+                self.context.guesses.wrong(Instant::now(), self.from, gateway);
                 self.context.stats.count(|counts| counts.unknown += u64::from(gateway.is_none()));
             }
             Err(_) => {}

@@ -83,7 +83,14 @@ pub(super) async fn start(
         return Err(ddi::too_busy());
     };
     let file = Arc::new(file);
-    let moving = Rc::new(Moving { context: Rc::clone(context), download, file, paced: Cell::new(asked.elapsed()), _share: share, _permit: permit });
+    let moving = Rc::new(Moving {
+        context: Rc::clone(context),
+        download,
+        file,
+        paced: Cell::new(asked.elapsed()),
+        _share: share,
+        _permit: permit,
+    });
     let verdict = context.sink.ask(moving.download.requested(), context.caps.verdict).await;
     let head = moving.download.respond(&mut context.presence.borrow_mut(), verdict)?;
     let next = moving.download.first;

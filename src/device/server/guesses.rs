@@ -49,16 +49,22 @@ struct Wrong {
     last: Instant,
 }
 
+impl Wrong {
+    fn is_lately(&self, now: Instant) -> bool {
+        now.saturating_duration_since(self.last) < FORGOTTEN
+    }
+}
+
 impl Guesses {
     /// How long an answer to this address about this gateway has to wait.
-    pub(super) fn wait(&self, address: IpAddr, gateway: &ControllerId) -> Duration {
+    pub(super) fn wait(&self, now: Instant, address: IpAddr, gateway: &ControllerId) -> Duration {
         let pairs = self.pairs.borrow();
         // nothing to look for, as nearly always
         if pairs.is_empty() {
             return Duration::ZERO;
         }
         let wrong = pairs.get(&(network(address), gateway.clone()));
-        wrong.filter(|wrong| wrong.last.elapsed() < FORGOTTEN).map_or(Duration::ZERO, |wrong| wait(wrong.times))
+        wrong.filter(|wrong| wrong.is_lately(now)).map_or(Duration::ZERO, |wrong| wait(wrong.times))
     }
 
     /// A right token.
@@ -70,23 +76,23 @@ impl Guesses {
     }
 
     /// A wrong one; `gateway` is `None` if there is no such gateway.
-    pub(super) fn wrong(&self, address: IpAddr, gateway: Option<&ControllerId>) {
+    pub(super) fn wrong(&self, now: Instant, address: IpAddr, gateway: Option<&ControllerId>) {
         let address = network(address);
-        count(&mut self.addresses.borrow_mut(), address);
+        count(&mut self.addresses.borrow_mut(), now, address);
         if let Some(gateway) = gateway {
-            count(&mut self.pairs.borrow_mut(), (address, gateway.clone()));
+            count(&mut self.pairs.borrow_mut(), now, (address, gateway.clone()));
         }
     }
 
     /// Those that were wrong lately, the worst first.
-    pub(super) fn worst(&self, most: usize) -> Vec<Guesser> {
+    pub(super) fn worst(&self, now: Instant, most: usize) -> Vec<Guesser> {
         let addresses = self.addresses.borrow();
-        let lately = addresses.iter().filter(|(_, wrong)| wrong.last.elapsed() < FORGOTTEN);
+        let lately = addresses.iter().filter(|(_, wrong)| wrong.is_lately(now));
         let mut worst: Vec<_> = lately
             .map(|(address, wrong)| Guesser {
                 address: *address,
                 wrong: wrong.times,
-                ago: wrong.last.elapsed().as_secs(),
+                ago: now.saturating_duration_since(wrong.last).as_secs(),
             })
             .collect();
         worst.sort_unstable_by_key(|guesser| (std::cmp::Reverse(guesser.wrong), guesser.address));
@@ -103,15 +109,14 @@ fn wait(times: u64) -> Duration {
     FIRST_WAIT.saturating_mul(1 << (beyond - 1).min(10)).min(LONGEST_WAIT)
 }
 
-fn count<K: Clone + Eq + std::hash::Hash>(known: &mut HashMap<K, Wrong>, who: K) {
-    let now = Instant::now();
+fn count<K: Clone + Eq + std::hash::Hash>(known: &mut HashMap<K, Wrong>, now: Instant, who: K) {
     if known.len() >= MOST && !known.contains_key(&who) {
         let oldest = known.iter().min_by_key(|(_, wrong)| wrong.last).map(|(who, _)| who.clone());
         oldest.map(|oldest| known.remove(&oldest));
     }
     let wrong = known.entry(who).or_insert(Wrong { times: 0, last: now });
-    let stale = now - wrong.last >= FORGOTTEN;
-    *wrong = Wrong { times: if stale { 1 } else { wrong.times + 1 }, last: now };
+    let times = if wrong.is_lately(now) { wrong.times + 1 } else { 1 };
+    *wrong = Wrong { times, last: now };
 }
 
 /// What counts as one address.
@@ -134,40 +139,40 @@ mod tests {
         text.parse().unwrap()
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn ten_thousand_guesses_are_slowed_and_counted_and_the_neighbours_are_not() {
-        let guesses = Guesses::default();
+    #[test]
+    fn ten_thousand_guesses_are_slowed_and_counted_and_the_neighbours_are_not() {
+        let (guesses, now) = (Guesses::default(), Instant::now());
         let nat = address("10.0.0.9");
         let mut waits = Vec::new();
         for _ in 0..10_000 {
-            waits.push(guesses.wait(nat, &gateway("gw-1")).as_millis());
-            guesses.wrong(nat, Some(&gateway("gw-1")));
+            waits.push(guesses.wait(now, nat, &gateway("gw-1")).as_millis());
+            guesses.wrong(now, nat, Some(&gateway("gw-1")));
         }
         assert_eq!(waits[..13], [0, 0, 0, 0, 0, 0, 100, 200, 400, 800, 1_600, 3_200, 5_000]);
         assert_eq!(waits.last(), Some(&5_000));
-        assert_eq!(guesses.wait(nat, &gateway("gw-2")), Duration::ZERO);
-        assert_eq!(guesses.wait(address("10.0.0.10"), &gateway("gw-1")), Duration::ZERO);
-        assert_eq!(guesses.worst(4), [Guesser { address: nat, wrong: 10_000, ago: 0 }]);
+        assert_eq!(guesses.wait(now, nat, &gateway("gw-2")), Duration::ZERO);
+        assert_eq!(guesses.wait(now, address("10.0.0.10"), &gateway("gw-1")), Duration::ZERO);
+        assert_eq!(guesses.worst(now, 4), [Guesser { address: nat, wrong: 10_000, ago: 0 }]);
 
         guesses.right(nat, &gateway("gw-1"));
-        assert_eq!(guesses.wait(nat, &gateway("gw-1")), Duration::ZERO);
-        assert_eq!(guesses.worst(4)[0].wrong, 10_000, "what was counted stays");
+        assert_eq!(guesses.wait(now, nat, &gateway("gw-1")), Duration::ZERO);
+        assert_eq!(guesses.worst(now, 4)[0].wrong, 10_000, "what was counted stays");
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn an_address_that_was_quiet_starts_anew() {
-        let guesses = Guesses::default();
-        (0..50).for_each(|_| guesses.wrong(address("10.0.0.9"), Some(&gateway("gw-1"))));
-        tokio::time::sleep(FORGOTTEN).await;
-        assert_eq!(guesses.wait(address("10.0.0.9"), &gateway("gw-1")), Duration::ZERO);
-        assert_eq!(guesses.worst(4), []);
+    #[test]
+    fn an_address_that_was_quiet_starts_anew() {
+        let (guesses, now) = (Guesses::default(), Instant::now());
+        (0..50).for_each(|_| guesses.wrong(now, address("10.0.0.9"), Some(&gateway("gw-1"))));
+        let later = now + FORGOTTEN;
+        assert_eq!(guesses.wait(later, address("10.0.0.9"), &gateway("gw-1")), Duration::ZERO);
+        assert_eq!(guesses.worst(later, 4), []);
     }
 
     #[test]
     fn no_number_of_addresses_and_gateways_takes_more_room() {
-        let guesses = Guesses::default();
+        let (guesses, now) = (Guesses::default(), Instant::now());
         for n in 0..5_000_u32 {
-            guesses.wrong(IpAddr::V4(n.into()), Some(&gateway(&format!("gw-{n}"))));
+            guesses.wrong(now, IpAddr::V4(n.into()), Some(&gateway(&format!("gw-{n}"))));
         }
         assert_eq!((guesses.addresses.borrow().len(), guesses.pairs.borrow().len()), (MOST, MOST));
     }

@@ -102,7 +102,7 @@ impl Context {
 
     /// The addresses that sent the most wrong tokens lately.
     pub fn guessers(&self, most: usize) -> Vec<Guesser> {
-        self.guesses.worst(most)
+        self.guesses.worst(tokio::time::Instant::now(), most)
     }
 }
 

@@ -38,10 +38,10 @@ fn sockets(wanted: usize) -> usize {
 }
 
 #[test]
-fn ten_thousand_silent_sockets_of_one_address_do_not_stop_a_good_device() {
+fn thousands_of_silent_sockets_of_one_address_do_not_stop_a_good_device() {
     run(async {
         let site = Site::bounded(10, Caps::default()).await;
-        let count = sockets(10_000);
+        let count = sockets(5_000);
         let mut silent = Vec::with_capacity(count);
         for n in 0..count {
             silent.push(from(&site, FLOOD).await);

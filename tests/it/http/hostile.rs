@@ -46,10 +46,7 @@ fn a_slow_loris_in_each_phase_is_cut_and_holds_nobody_up() {
             "PUT /DEFAULT/controller/v1/gw-1/configData HTTP/1.1\r\nHost: a\r\nAuthorization: TargetToken s3cret\r\n\
              Content-Length: 50\r\n\r\n{"
                 .into(),
-            format!(
-                "GET {} HTTP/1.1\r\nHost: a\r\nAuthorization: TargetToken s3cret\r\n\r\n",
-                site.artifact_path()
-            ),
+            format!("GET {} HTTP/1.1\r\nHost: a\r\nAuthorization: TargetToken s3cret\r\n\r\n", site.artifact_path()),
         ];
         let ended = Rc::new(RefCell::new(0));
         for phase in &phases {
@@ -112,7 +109,8 @@ fn requests_that_two_readers_could_split_differently_are_refused_or_closed() {
     run(async {
         let site = Site::bounded(10, Caps::default()).await;
         let inner = "GET /DEFAULT/controller/v1/gw-2 HTTP/1.1\r\nHost: a\r\n\r\n";
-        let outer = "PUT /DEFAULT/controller/v1/gw-1/configData HTTP/1.1\r\nHost: a\r\nAuthorization: TargetToken s3cret\r\n";
+        let outer =
+            "PUT /DEFAULT/controller/v1/gw-1/configData HTTP/1.1\r\nHost: a\r\nAuthorization: TargetToken s3cret\r\n";
         let length = inner.len();
         for smuggled in [
             format!("{outer}Content-Length: 0\r\nContent-Length: {length}\r\n\r\n{inner}"),
@@ -212,7 +210,8 @@ fn ten_thousand_guesses_at_once_hold_no_more_than_their_share() {
 #[test]
 fn a_clone_of_a_gateway_gets_its_share_of_bodies_and_no_more() {
     run(async {
-        let site = Site::bounded(20_000_000, Caps { bodies: 6, own_bodies: 2, per_address: 8, ..Caps::default() }).await;
+        let site =
+            Site::bounded(20_000_000, Caps { bodies: 6, own_bodies: 2, per_address: 8, ..Caps::default() }).await;
         site.fetched();
         let mut bodies = Vec::new();
         for n in 0..6 {
@@ -234,10 +233,10 @@ fn a_storm_of_five_thousand_ranges_is_answered_and_bounded() {
     run(async {
         let site = Site::bounded(300_001, Caps { per_address: 8, ..Caps::default() }).await;
         site.fetched();
-        let stormy = Rc::new(RefCell::new(HashSet::new()));
+        let statuses = Rc::new(RefCell::new(HashSet::new()));
         let mut storms = Vec::new();
         for n in 0..8_u64 {
-            let (path, stormy) = (site.artifact_path(), Rc::clone(&stormy));
+            let (path, statuses) = (site.artifact_path(), Rc::clone(&statuses));
             let mut device = from(&site, ATTACKER).await;
             storms.push(spawn_local(async move {
                 let mut random = fastrand::Rng::with_seed(n);
@@ -245,7 +244,7 @@ fn a_storm_of_five_thousand_ranges_is_answered_and_bounded() {
                     let (first, more) = (random.u32(..300_000), random.u32(..64));
                     device.send(&format!("GET {path}\nRange: bytes={first}-{}", first + more), b"").await;
                     let heard = device.hear().await.expect("an answer");
-                    stormy.borrow_mut().insert(heard.status);
+                    statuses.borrow_mut().insert(heard.status);
                 }
             }));
         }
@@ -253,7 +252,7 @@ fn a_storm_of_five_thousand_ranges_is_answered_and_bounded() {
             neighbour_polls(&site).await;
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
-        assert!(stormy.borrow().iter().all(|status| [206, 429].contains(status)), "{stormy:?}");
+        assert!(statuses.borrow().iter().all(|status| [206, 429].contains(status)), "{statuses:?}");
         assert!(site.context.stats.now().open <= 48);
         let ended = |event: &&Event| matches!(event, Event::BodyEnded(id) if *id == gateway());
         let requested = |event: &&Event| matches!(event, Event::Requested(..));

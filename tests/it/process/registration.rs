@@ -70,7 +70,9 @@ fn a_stranger_waits_until_a_person_accepts_it_and_stays_a_gateway() {
     let journal = site.cli(&["journal", "--gateway", "press-9"]).good();
     assert!(journal.contains("accept, by uid "), "{journal}");
     // the site file's label is the one that the rollout selects
-    eventually("it is a member", || (site.ask("/v1/why/press-9")["rollouts"][0]["rollout"] == "press-fw").then_some(()));
+    eventually("it is a member", || {
+        (site.ask("/v1/why/press-9")["rollouts"][0]["rollout"] == "press-fw").then_some(())
+    });
     assert_eq!(site.cli(&["accept", "--all"]).good(), "nobody waits to be accepted\n");
 
     let manifest = gateway("press-9", "").replace("ctl-press-9", "press-9");
@@ -117,9 +119,7 @@ fn a_site_without_file_descriptors_waits_and_goes_on_by_itself() {
     let site = Site::with_gateways(&[], &firmware(61, 1_000));
     let (address, limit) = (site.address(), format!("--nofile={}", open_files(&site) + 6));
     let limited = std::process::Command::new("prlimit").args(["--pid", &site.pid().to_string(), &limit]).status();
-    if !limited.is_ok_and(|status| status.success()) {
-        panic!("prlimit is part of util-linux");
-    }
+    assert!(limited.is_ok_and(|status| status.success()), "prlimit is part of util-linux");
     let crowd: Vec<_> = (0..40).filter_map(|_| TcpStream::connect(address).ok()).collect();
     eventually("it says so", || site.log().contains("cannot accept devices, trying again").then_some(()));
     let before = site.log().matches("cannot accept devices").count();
