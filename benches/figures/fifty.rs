@@ -24,8 +24,10 @@ pub fn measure(table: &mut Table, binary: &Path) {
         let bytes = firmware(number, SIZE);
         site.put("fw.bin", &bytes);
         site.put("rollout.yaml", rollout(&number.to_string(), &bytes).as_bytes());
-        in_one_thread(together(GATEWAYS, move |gateway| update(address, gateway, number)));
-        in_one_thread(sleep(Duration::from_millis(200)));
+        in_one_thread(async {
+            together(GATEWAYS, move |gateway| update(address, gateway, number)).await;
+            sleep(Duration::from_millis(200)).await;
+        });
         last = (process.kib("RssAnon"), process.open_files());
         if number == WARM {
             warm = last;

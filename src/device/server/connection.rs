@@ -22,6 +22,7 @@ use crate::model::ControllerId;
 
 use super::body::Body;
 use super::caps::{BUFFER, DRAIN};
+use super::direct::Direct;
 use super::guesses::network;
 use super::patient::Patient;
 use super::slots::{Busy, Slot, Slots};
@@ -49,8 +50,10 @@ async fn run(context: Rc<Context>, slot: Rc<Slot>, stream: TcpStream, from: IpAd
     _ = stream.set_nodelay(true);
     _ = set_socket_send_buffer_size(&stream, context.caps.send_buffer);
     let Ok(local) = stream.local_addr() else { return };
-    let socket = Patient::new(stream, Rc::clone(&slot), &context.caps);
-    let device = Device { context: Rc::clone(&context), slot, from, local: local.to_string().into() };
+    let direct = Rc::new(Direct::default());
+    let socket = Patient::new(stream, Rc::clone(&slot), &context.caps, Rc::clone(&direct));
+    let device =
+        Device { context: Rc::clone(&context), slot, from, direct: Some(direct), local: local.to_string().into() };
     let mut connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(context.caps.idle)
@@ -87,6 +90,8 @@ struct Device {
     context: Rc<Context>,
     slot: Rc<Slot>,
     from: IpAddr,
+    /// None if anything lies between hyper and the socket, such as TLS.
+    direct: Option<Rc<Direct>>,
     local: Rc<str>,
 }
 
@@ -226,7 +231,7 @@ impl Device {
                 let verdict = context.sink.ask(event, context.caps.verdict).await;
                 Body::whole(pending.respond(&mut context.presence.borrow_mut(), verdict), busy)
             }
-            Answer::Send(wanted) => match download::start(context, wanted).await {
+            Answer::Send(wanted) => match download::start(context, wanted, self.direct.clone()).await {
                 Ok((head, file)) => Body::file(head, file, busy),
                 Err(refusal) => Body::whole(refusal, busy),
             },

@@ -19,6 +19,7 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::device::ddi::{self, Download};
 use crate::model::{Event, Verdict};
 
+use super::direct::{self, Direct};
 use super::share::Share;
 use super::{Context, Opened};
 
@@ -58,6 +59,8 @@ struct Moving {
     context: Rc<Context>,
     download: Download,
     file: Arc<File>,
+    /// Where bytes are promised instead of read.
+    direct: Option<Rc<Direct>>,
     /// How long it waited for its turns, as far as the heart has not heard of it.
     paced: Cell<Duration>,
     _share: Share,
@@ -71,6 +74,7 @@ struct Moving {
 pub(super) async fn start(
     context: &Rc<Context>,
     download: Download,
+    direct: Option<Rc<Direct>>,
 ) -> Result<(ddi::Response, Sending), ddi::Response> {
     let asked = Instant::now();
     let ready = async {
@@ -82,11 +86,11 @@ pub(super) async fn start(
         context.presence.borrow_mut().excuse(&download.gateway);
         return Err(ddi::too_busy());
     };
-    let file = Arc::new(file);
     let moving = Rc::new(Moving {
         context: Rc::clone(context),
         download,
-        file,
+        file: Arc::new(file),
+        direct,
         paced: Cell::new(asked.elapsed()),
         _share: share,
         _permit: permit,
@@ -180,19 +184,26 @@ impl Sending {
     }
 }
 
-/// Reads the chunk at `offset`; the one with the artifact's last byte waits until that is committed.
+/// The chunk at `offset`; the one with the artifact's last byte waits until that is committed.
 async fn chunk(moving: Rc<Moving>, offset: u64, mut buffer: BytesMut) -> Result<(Bytes, BytesMut), Broken> {
     let left = moving.download.last + 1 - offset;
     let caps = &moving.context.caps;
-    let turn = moving.context.pace.turn_of(caps.chunk, caps.bodies);
+    let most = if moving.direct.is_some() { caps.piece.min(direct::MOST) } else { caps.chunk };
+    let turn = moving.context.pace.turn_of(most, caps.bodies);
     let length = usize::try_from(left).unwrap_or(usize::MAX).min(turn);
     moving.waited(moving.context.pace.wait(length).await);
     let file = Arc::clone(&moving.file);
-    // here and not in the closure: each thread that allocates keeps memory of its own
-    buffer.resize(length, 0);
-    if !read_cached(&file, offset, &mut buffer) {
-        let read = spawn_blocking(move || file.read_exact_at(&mut buffer, offset).map(|()| buffer));
-        buffer = read.await??;
+    if moving.direct.is_some() {
+        if !direct::is_held(&file, offset, length)? {
+            spawn_blocking(move || direct::hold(&file, offset, length)).await??;
+        }
+    } else {
+        // here and not in the closure: each thread that allocates keeps memory of its own
+        buffer.resize(length, 0);
+        if !read_cached(&file, offset, &mut buffer) {
+            let read = spawn_blocking(move || file.read_exact_at(&mut buffer, offset).map(|()| buffer));
+            buffer = read.await??;
+        }
     }
     if length as u64 == left && moving.download.holds_end() {
         let verdict = moving.context.sink.ask(moving.download.served(), moving.context.caps.verdict).await;
@@ -202,7 +213,11 @@ async fn chunk(moving: Rc<Moving>, offset: u64, mut buffer: BytesMut) -> Result<
             _ => return Err(Broken::Withdrawn),
         }
     }
-    Ok((buffer.split().freeze(), buffer))
+    let bytes = match &moving.direct {
+        Some(direct) => direct.promise(Arc::clone(&moving.file), offset, length),
+        None => buffer.split().freeze(),
+    };
+    Ok((bytes, buffer))
 }
 
 /// Fills `buffer` if the kernel holds all of it in memory, and says whether it did. Most chunks are there, since many

@@ -5,6 +5,7 @@
 mod body;
 mod caps;
 mod connection;
+mod direct;
 mod download;
 mod guesses;
 mod pace;

@@ -11,6 +11,7 @@ use tokio::net::TcpStream;
 use tokio::time::{Sleep, sleep};
 
 use super::caps::{Caps, DRAIN, LINGER};
+use super::direct::{Direct, is_stand_in};
 use super::slots::Slot;
 
 /// A device's socket.
@@ -25,12 +26,25 @@ pub(super) struct Patient {
     /// Runs while the device takes nothing.
     stall_ends: Option<Pin<Box<Sleep>>>,
     hung_up: bool,
+    direct: Rc<Direct>,
 }
 
 impl Patient {
-    pub(super) fn new(stream: TcpStream, slot: Rc<Slot>, caps: &Caps) -> Self {
+    /// Sends what is promised to `direct` where it is given its stand-ins.
+    pub(super) fn new(stream: TcpStream, slot: Rc<Slot>, caps: &Caps, direct: Rc<Direct>) -> Self {
         let Caps { header, stall, .. } = *caps;
-        Self { stream, slot, header, stall, header_ends: None, stall_ends: None, hung_up: false }
+        Self { stream, slot, header, stall, header_ends: None, stall_ends: None, hung_up: false, direct }
+    }
+
+    fn poll_send(&mut self, cx: &mut Context<'_>, most: usize) -> Poll<io::Result<usize>> {
+        loop {
+            ready!(self.stream.poll_write_ready(cx))?;
+            match self.direct.send(&self.stream, most) {
+                // it was not ready after all
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                sent => return Poll::Ready(sent),
+            }
+        }
     }
 
     /// Lets the device read our last words: closing a socket with unread bytes in it would throw them away.
@@ -93,7 +107,11 @@ impl AsyncRead for Patient {
 
 impl AsyncWrite for Patient {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        let wrote = Pin::new(&mut self.stream).poll_write(cx, buf);
+        let wrote = if is_stand_in(buf) {
+            self.poll_send(cx, buf.len())
+        } else {
+            Pin::new(&mut self.stream).poll_write(cx, buf)
+        };
         self.check_write(cx, wrote)
     }
 
@@ -102,7 +120,12 @@ impl AsyncWrite for Patient {
         cx: &mut Context<'_>,
         bufs: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        let wrote = Pin::new(&mut self.stream).poll_write_vectored(cx, bufs);
+        let as_they_are = bufs.iter().take_while(|buf| !is_stand_in(buf)).count();
+        let (before, rest) = bufs.split_at(as_they_are);
+        let wrote = match rest.first() {
+            Some(stand_in) if before.iter().all(|buf| buf.is_empty()) => self.poll_send(cx, stand_in.len()),
+            _ => Pin::new(&mut self.stream).poll_write_vectored(cx, before),
+        };
         self.check_write(cx, wrote)
     }
 

@@ -84,7 +84,7 @@ fn the_last_byte_is_held_back_until_that_it_was_served_is_committed() {
         let mut device = site.connect().await;
         device.send(&format!("GET {}", site.artifact_path()), b"").await;
         site.hears(|event| matches!(event, Event::Served(..))).await;
-        device.read_to(SIZE - SIZE % caps.chunk).await;
+        device.read_to(SIZE - SIZE % caps.piece).await;
         let waited = tokio::time::timeout(Duration::from_millis(100), device.read_to(usize::MAX)).await;
         assert!(waited.is_err(), "it is still waiting");
         assert!(!device.pending().ends_with(&site.bytes[SIZE - 1000..]));

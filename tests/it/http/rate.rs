@@ -8,9 +8,9 @@ use lamplighter::model::Event;
 
 use super::{Device, Site, gateway, run};
 
-async fn at_rate(size: usize, rate: u64) -> Site {
+async fn at_rate(length: usize, rate: u64) -> Site {
     let caps = Caps { bytes_per_second: NonZeroU64::new(rate), ..Caps::default() };
-    let site = Site::start(size, caps).await;
+    let site = Site::start(length, caps).await;
     site.fetched();
     let offer = site.context.board.borrow().get("gw-1").unwrap().1.offer.clone();
     let entry = Entry { offer, ..site.context.board.borrow().get("gw-2").unwrap().1.clone() };
