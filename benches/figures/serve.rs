@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use crate::gateway::{Answer, Take, Wire, firmware, rollout, root, taken};
 use crate::process::Process;
 use crate::site::Site;
-use crate::table::{Table, quantile, told};
+use crate::table::{quantile, told};
 use crate::threads::{in_one_thread, together};
 
 const DEVICES: usize = 16;
@@ -28,7 +28,7 @@ struct Speed {
     core: f64,
 }
 
-pub fn measure(table: &mut Table, binary: &Path) {
+pub fn measure(binary: &Path) {
     let bytes = firmware(1, SIZE);
     let (ours, mut waited) = ours(binary, &bytes);
     let theirs = theirs(&bytes);
@@ -37,7 +37,7 @@ pub fn measure(table: &mut Table, binary: &Path) {
         told(&format!("{DEVICES} devices download from {who}: per second of its core"), speed.core / 1e6, "MB/s", "");
     }
     told("bytes per core second, against nginx", ours.core / theirs.core, "×", "≥ 0.5");
-    table.bounded("core seconds per byte, against nginx", theirs.core / ours.core, "×", 2.0);
+
     for (what, times) in [("a poll", &mut waited.polls), ("a range of the artifact", &mut waited.ranges)] {
         times.sort_by(f64::total_cmp);
         for percent in [50, 99] {

@@ -19,9 +19,9 @@ use tokio::io::Interest;
 use tokio::net::TcpStream;
 
 /// The most bytes that one stand-in stands for.
-pub(super) const MOST: usize = 64 * 1024;
-/// The kernel keeps files in pieces of at least so much, as good as always.
-const LOOK_EVERY: usize = 16 * 1024;
+pub(super) const MOST: usize = 256 * 1024;
+/// The kernel reads files ahead in pieces of at least so much, as good as always; looking costs a little each time.
+const LOOK_EVERY: usize = 128 * 1024;
 
 static STAND_IN: [u8; MOST] = [0; MOST];
 
@@ -113,14 +113,14 @@ mod tests {
         let file = Arc::new(File::open("/dev/null").unwrap());
         let whole = direct.promise(Arc::clone(&file), 0, MOST);
         assert!(is_stand_in(&whole) && is_stand_in(&whole[MOST - 1..]) && is_stand_in(&whole[5..9]));
-        assert!(!is_stand_in(&whole[MOST..]) && !is_stand_in(&[]) && !is_stand_in(&vec![0; MOST]));
+        assert!(!is_stand_in(&whole[MOST..]) && !is_stand_in(&[]) && !is_stand_in(&[0; 9]));
         assert_eq!(direct.promise(file, 0, 2 * MOST).len(), MOST, "never more than there is");
     }
 
     #[test]
     fn a_file_that_ends_too_soon_is_no_promise() {
         let mut file = tempfile::tempfile().unwrap();
-        file.write_all(&[7; 100_000]).unwrap();
+        file.write_all(&vec![7; 3 * MOST / 2]).unwrap();
         assert!(is_held(&file, 0, MOST).is_ok());
         assert!(is_held(&file, MOST as u64, MOST).is_err());
         assert!(hold(&file, 0, MOST).is_ok() && hold(&file, MOST as u64, MOST).is_err());

@@ -6,9 +6,10 @@ use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use rustix::net::sockopt::set_socket_send_buffer_size;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::net::TcpStream;
-use tokio::time::{Sleep, sleep};
+use tokio::time::{Instant, Sleep, sleep};
 
 use super::caps::{Caps, DRAIN, LINGER};
 use super::direct::{Direct, is_stand_in};
@@ -27,13 +28,35 @@ pub(super) struct Patient {
     stall_ends: Option<Pin<Box<Sleep>>>,
     hung_up: bool,
     direct: Rc<Direct>,
+    /// Until it has shown itself fast, when that began and how much was sent since; and its send buffer from then on.
+    fast: Option<(Instant, usize, usize)>,
 }
+
+/// A device is fast once it has taken so much at more than so much a second.
+const FAST_AFTER: usize = 4 << 20;
+const FAST: u128 = 4_000_000;
 
 impl Patient {
     /// Sends what is promised to `direct` where it is given its stand-ins.
     pub(super) fn new(stream: TcpStream, slot: Rc<Slot>, caps: &Caps, direct: Rc<Direct>) -> Self {
-        let Caps { header, stall, .. } = *caps;
-        Self { stream, slot, header, stall, header_ends: None, stall_ends: None, hung_up: false, direct }
+        let Caps { header, stall, fast_send_buffer, .. } = *caps;
+        let fast = Some((Instant::now(), 0, fast_send_buffer));
+        Self { stream, slot, header, stall, header_ends: None, stall_ends: None, hung_up: false, direct, fast }
+    }
+
+    /// So many more bytes were sent.
+    fn look_how_fast(&mut self, bytes: usize) {
+        let Some((since, sent, buffer)) = &mut self.fast else { return };
+        *sent += bytes;
+        if *sent < FAST_AFTER {
+            return;
+        }
+        if (*sent as u128) * 1_000 > FAST * since.elapsed().as_millis() {
+            _ = set_socket_send_buffer_size(&self.stream, *buffer);
+            self.fast = None;
+        } else {
+            (*since, *sent) = (Instant::now(), 0);
+        }
     }
 
     fn poll_send(&mut self, cx: &mut Context<'_>, most: usize) -> Poll<io::Result<usize>> {
@@ -42,7 +65,10 @@ impl Patient {
             match self.direct.send(&self.stream, most) {
                 // it was not ready after all
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                sent => return Poll::Ready(sent),
+                sent => {
+                    self.look_how_fast(*sent.as_ref().unwrap_or(&0));
+                    return Poll::Ready(sent);
+                }
             }
         }
     }
