@@ -20,6 +20,7 @@ const POLLS: usize = 100_000;
 pub fn measure(table: &mut Table, binary: &Path) {
     let site = Site::start(binary, GATEWAYS);
     assert!((0..GATEWAYS).all(|number| poll(site.devices, number)), "every gateway is known");
+    site.settle();
     let (cpu, commits, start) = (site.process().cpu_seconds(), site.counter("commits"), Instant::now());
     let mut times = in_one_thread(poll_at_once(Rc::new(site), table, cpu, commits, start));
     times.sort_by(f64::total_cmp);

@@ -82,6 +82,15 @@ impl Site {
         fs::write(self.dir.path().join("manifests").join(name), content).unwrap();
     }
 
+    /// Waits until everything that it has to write is written.
+    pub fn settle(&self) {
+        let mut before = -1.0;
+        while self.counter("commits") > before {
+            before = self.counter("commits");
+            sleep(Duration::from_millis(500));
+        }
+    }
+
     fn endpoints(&self) -> SocketAddr {
         let (file, pid) = (self.dir.path().join("state/endpoints.json"), self.child.id());
         let end = Instant::now() + PATIENCE;
