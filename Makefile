@@ -25,7 +25,8 @@ test-real:
 	tests/real/install.sh
 	$(CARGO_TEST) --test real -- --test-threads=3
 
-# Figures for docs/measurements.md, beside their budgets. Fails where a broken one is a count, a ratio or memory.
+# Figures for docs/measurements.md, beside their budgets, and beside nginx. Fails where a broken one is a count, a ratio or memory.
 bench:
+	tests/real/install.sh
 	cargo bench --locked --bench figures
 	$(CARGO_TEST) --release --test it fetch::bench -- --ignored --nocapture --test-threads=1
