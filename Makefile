@@ -1,5 +1,5 @@
 # `make check` is the inner loop, `make test` everything, cheap first. See CONTRIBUTING.md.
-.PHONY: check test test-core test-memory test-real bench
+.PHONY: check test test-core test-memory test-real release bench
 
 CARGO_TEST := cargo test --locked
 
@@ -16,17 +16,24 @@ test-core:
 	$(CARGO_TEST) --bins --test it
 	$(CARGO_TEST) --doc
 
-# The release binary through 500 gateways, within its memory budget.
+# What is shipped, through 500 gateways, over plain HTTP and TLS, and idle, within its budgets.
 test-memory:
 	tests/memory/run.sh
+	tests/memory/tls.sh
 
-# A real SWUpdate, nginx and registry, installed from Debian's packages if they are missing. Three at a time: each is mostly waiting.
+# What is shipped, with a real SWUpdate, nginx and registry, installed from Debian's packages if they are missing. Three at a time:
+# each is mostly waiting.
 test-real:
 	tests/real/install.sh
-	$(CARGO_TEST) --test real -- --test-threads=3
+	binary=$$(release/build.sh --or-dynamic) && LAMPLIGHTER=$$binary $(CARGO_TEST) --test real -- --test-threads=3
 
-# Figures for docs/measurements.md, beside their budgets, and beside nginx. Fails where a broken one is a count, a ratio or memory.
+# What is shipped: a static binary, target/TARGET/release/lamplighter. TARGET= names another than musl on this architecture.
+release:
+	@release/build.sh $(TARGET)
+
+# Figures of what is shipped for docs/measurements.md, beside their budgets, and beside nginx. Fails where a broken one is a count,
+# a ratio or memory.
 bench:
 	tests/real/install.sh
-	cargo bench --locked --bench figures
-	$(CARGO_TEST) --release --test it fetch::bench -- --ignored --nocapture --test-threads=1
+	binary=$$(release/build.sh) && LAMPLIGHTER=$$binary cargo bench --locked --bench figures
+	$(CARGO_TEST) --profile bench --test it fetch::bench -- --ignored --nocapture --test-threads=1

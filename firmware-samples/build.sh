@@ -29,8 +29,8 @@ out=$(cd "$out" && pwd)
 fill() { sed -e "s|@VERSION@|$version|g" -e "s|@DEVICE@|$device|g" "${@:2}" "$here/$1"; }
 sha256() { sha256sum "$1" | cut -d' ' -f1; }
 
-# A quarter of a megabyte that does not compress and follows from the version alone.
-head -c 262144 /dev/zero |
+# A quarter of a megabyte, or SAMPLE_BYTES, that does not compress and follows from the version alone.
+head -c "${SAMPLE_BYTES:-262144}" /dev/zero |
 	openssl enc -aes-128-ctr -K "$(printf %s "$version" | sha256sum | cut -c1-32)" -iv 0 -out "$work/firmware.bin" 2>/dev/null
 fill installed.sh.in >"$work/installed.sh"
 fill sw-description.in \

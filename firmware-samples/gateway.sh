@@ -5,6 +5,7 @@
 #
 # `gateway.sh URL DEVICE_DIR` is the gateway as it runs; `gateway.sh URL DEVICE_DIR -c 2` is its start after the reboot: it
 # reports that the new system came up well. Once DEVICE_DIR/version exists, what stands in it is reported as `gateway-os`.
+# SAMPLE_CA=FILE is the authority that it trusts, for a URL with https; SAMPLE_TOKEN=TOKEN what it signs in with.
 # Where a real gateway would reboot after an installation, this one leaves DEVICE_DIR/run/reboot.
 set -euo pipefail
 
@@ -20,6 +21,7 @@ rm -f "$device/run/reboot"
 export TMPDIR=$device/run
 {
 	echo 'globals: { verbose = true; };'
+	[[ -z ${SAMPLE_CA-} ]] || echo "suricatta: { cafile = \"$SAMPLE_CA\"; };"
 	[[ ! -f $device/version ]] || echo "identify: ( { name = \"gateway-os\"; value = \"$(cat "$device/version")\"; } );"
 } >"$device/run/swupdate.cfg"
 exec swupdate -f "$device/run/swupdate.cfg" -p "touch $device/run/reboot" -H lamplighter-sample:1.0 -k "$here/signing/test-only.crt" \

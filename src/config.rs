@@ -2,8 +2,12 @@
 //!
 //! Owns every setting of a site and its default. A setting is here only if something uses it.
 
+mod change;
+mod file;
 mod load;
 mod registration;
+mod tls;
+mod tokens;
 mod uplink;
 
 use std::collections::BTreeMap;
@@ -23,8 +27,12 @@ use crate::resources::{
     API_VERSION, Document, FieldError, IntOrBytes, Limits, Schema, documents, parse_bytes, problems,
 };
 
+pub use change::Change;
+pub use file::{Flags, SiteFile};
 pub use load::{Load, TypedConnections, TypedDownloads};
 pub use registration::TypedRegistration;
+pub use tls::{Tls, TypedTls};
+pub use tokens::{Tokens, TypedTokens};
 pub use uplink::{TypedUplink, Uplink};
 
 /// A site's configuration, checked; all paths are absolute.
@@ -36,6 +44,8 @@ pub struct SiteConfig {
     pub state: PathBuf,
     /// The manifest directories, read in this order.
     pub manifests: Vec<PathBuf>,
+    /// The drop directory, if there is one.
+    pub drops: Option<PathBuf>,
     /// How gateways are reached.
     pub devices: Devices,
     /// The group that may use the control socket, beside the process's own user.
@@ -49,8 +59,12 @@ pub struct SiteConfig {
 /// How gateways are reached, checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Devices {
-    /// The device server's address; a loopback one, as long as there is no TLS.
+    /// The device server's address.
     pub listen: SocketAddr,
+    /// What the device server proves itself with; none: plain HTTP, as the site file says `insecure`.
+    pub tls: Option<Tls>,
+    /// What gateways without a token of their own sign in with.
+    pub tokens: Tokens,
     /// What links begin with, without a slash at the end; none: the address that the device used.
     pub url: Option<String>,
     /// The tenants that are served.
@@ -77,6 +91,11 @@ impl SiteConfig {
 }
 
 impl Devices {
+    /// Is it plain HTTP where others than this machine can reach it?
+    pub fn is_open(&self) -> bool {
+        self.tls.is_none() && !self.listen.ip().is_loopback()
+    }
+
     /// The poll interval when nothing is said.
     pub const POLL_INTERVAL: Duration = Duration::from_secs(60);
     /// When a gateway is offline, if nothing is said; three poll intervals if that is longer.
@@ -129,6 +148,8 @@ pub struct TypedSiteConfig {
 pub struct TypedIntake {
     #[schemars(length(min = 1, max = 16), inner(length(min = 1, max = 4096)))]
     pub manifests: Vec<String>,
+    #[schemars(length(min = 1, max = 4096))]
+    pub drops: Option<String>,
 }
 
 /// `devices` as typed.
@@ -139,6 +160,8 @@ pub struct TypedDevices {
     #[schemars(length(min = 1, max = 64))]
     pub listen: String,
     pub insecure: Option<bool>,
+    pub tls: Option<TypedTls>,
+    pub tokens: Option<TypedTokens>,
     #[schemars(length(min = 1, max = 1024))]
     pub url: Option<String>,
     #[schemars(length(min = 1, max = 16), inner(length(min = 1, max = 64)))]
@@ -173,19 +196,18 @@ pub struct TypedLimits {
 
 /// Reads and checks a site file.
 pub fn load(file: &Path) -> Result<SiteConfig, ConfigError> {
-    checked(read(file)?, file)
+    SiteFile { path: file.into(), flags: Flags::default() }.load()
 }
 
 /// Checks what was typed in a site file, or put in its place by flags.
-pub fn checked(typed: TypedSiteConfig, file: &Path) -> Result<SiteConfig, ConfigError> {
+fn checked(typed: TypedSiteConfig, file: &Path) -> Result<SiteConfig, ConfigError> {
     typed.check(&base(file)).map_err(|error| ConfigError::Wrong { file: file.into(), errors: vec![error] })
 }
 
-/// Reads a site file as typed.
-pub fn read(file: &Path) -> Result<TypedSiteConfig, ConfigError> {
+/// Reads what is in a site file, as typed.
+fn parse(bytes: &[u8], file: &Path) -> Result<TypedSiteConfig, ConfigError> {
     let unreadable = |why: String| ConfigError::Unreadable { file: file.into(), why };
-    let bytes = read_bounded(file).map_err(unreadable)?;
-    let mut documents = documents(&bytes);
+    let mut documents = documents(bytes);
     let document = match (documents.next(), documents.len()) {
         (Some(document), 0) => document.map_err(|error| unreadable(error.to_string()))?,
         (None, _) => {
@@ -272,11 +294,18 @@ impl TypedSiteConfig {
         }
         let reserve = self.limits.and_then(|limits| limits.disk_reserve);
         let reserve = reserve.map(|text| parse_bytes(&text.0).map_err(at("limits.diskReserve"))).transpose()?;
+        let manifests: Vec<PathBuf> = self.intake.manifests.iter().map(|dir| base.join(dir)).collect();
+        let drops = self.intake.drops.map(|dir| base.join(dir));
+        if drops.as_ref().is_some_and(|drops| manifests.contains(drops) || *drops == state) {
+            let why = "is a manifest directory or the state directory too; use one of its own, as people write into it";
+            return Err(FieldError::new("intake.drops", why));
+        }
         Ok(SiteConfig {
             site: self.site,
             state,
-            manifests: self.intake.manifests.iter().map(|dir| base.join(dir)).collect(),
-            devices: self.devices.check()?,
+            manifests,
+            drops,
+            devices: self.devices.check(base)?,
             control_group: self.control.and_then(|control| control.group),
             disk_reserve: reserve.unwrap_or(SiteConfig::DISK_RESERVE),
             uplink: self.uplink.unwrap_or_default().check(base)?,
@@ -285,14 +314,17 @@ impl TypedSiteConfig {
 }
 
 impl TypedDevices {
-    fn check(self) -> Result<Devices, FieldError> {
+    fn check(self, base: &Path) -> Result<Devices, FieldError> {
         let poll_interval = self.poll_interval()?;
+        self.says_how_secure()?;
         let listen = self.listen()?;
         Ok(Devices {
             listen,
             url: self.url()?,
             poll_interval,
             offline_after: self.offline_after(poll_interval)?,
+            tls: self.tls.map(|tls| tls.check(base)),
+            tokens: self.tokens.unwrap_or_default().check(base),
             tenants: tenants(self.tenants)?,
             version_keys: version_keys(self.version_keys.unwrap_or_default())?,
             load: load::check(self.connections, self.downloads, listen)?,
@@ -302,22 +334,26 @@ impl TypedDevices {
     }
 
     fn listen(&self) -> Result<SocketAddr, FieldError> {
-        let field = "devices.listen";
-        let listen: SocketAddr = self.listen.parse().map_err(|_| {
-            FieldError::new(field, format!("{:?} is not an address such as 127.0.0.1:8080", self.listen))
-        })?;
-        if self.insecure != Some(true) {
-            let why = "should be true: this version speaks plain HTTP only, TLS comes later";
-            return Err(FieldError::new("devices.insecure", why));
+        self.listen.parse().map_err(|_| {
+            let why = format!("{:?} is not an address such as 0.0.0.0:8443", self.listen);
+            FieldError::new("devices.listen", why)
+        })
+    }
+
+    /// Plain HTTP is nobody's default.
+    fn says_how_secure(&self) -> Result<(), FieldError> {
+        match (&self.tls, self.insecure) {
+            (Some(_), Some(true)) => {
+                let why = "is true although there is devices.tls; gateways would not know which: keep one of the two";
+                Err(FieldError::new("devices.insecure", why))
+            }
+            (None, None | Some(false)) => {
+                let why = "is missing: name a certificate and its key (`lamplighter init` makes them), or, for a trial on \
+                           this machine, write `insecure: true` instead";
+                Err(FieldError::new("devices.tls", why))
+            }
+            _ => Ok(()),
         }
-        if !listen.ip().is_loopback() {
-            let why = format!(
-                "{listen} can be reached from outside, and plain HTTP there would let anybody change firmware on its way; \
-                 listen on 127.0.0.1 or [::1] until TLS comes, or put a TLS proxy before it"
-            );
-            return Err(FieldError::new(field, why));
-        }
-        Ok(listen)
     }
 
     fn url(&self) -> Result<Option<String>, FieldError> {

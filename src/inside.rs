@@ -7,6 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
 
 /// Why a file was not opened: lower-case fragments that go after the file's name.
 #[derive(Debug, thiserror::Error)]
@@ -33,10 +34,22 @@ pub fn open_inside(dir: &Path, name: &str) -> Result<File, OpenError> {
     if !path.starts_with(&root) {
         return Err(OpenError::Outside(path));
     }
+    open_leaf(&path)
+}
+
+/// Opens the file `dir/name` itself: a link is refused wherever it leads, also one that takes the file's place just now.
+pub fn open_plain(dir: &Path, name: &str) -> Result<File, OpenError> {
+    open_leaf(&dir.join(name))
+}
+
+fn open_leaf(path: &Path) -> Result<File, OpenError> {
     // What it is is asked first: opening a device may already do something. What was opened is asked again.
-    plain(&std::fs::symlink_metadata(&path).map_err(missing)?)?;
+    plain(&std::fs::symlink_metadata(path).map_err(missing)?)?;
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NOCTTY;
-    let file = File::from(rustix::fs::open(&path, flags, Mode::empty()).map_err(|error| missing(error.into()))?);
+    let file = File::from(rustix::fs::open(path, flags, Mode::empty()).map_err(|error| match error {
+        Errno::LOOP => OpenError::Special(LINK),
+        error => missing(error.into()),
+    })?);
     plain(&file.metadata()?)?;
     Ok(file)
 }
@@ -45,11 +58,18 @@ fn missing(error: io::Error) -> OpenError {
     if error.kind() == io::ErrorKind::NotFound { OpenError::Missing } else { OpenError::Io(error) }
 }
 
+const LINK: &str = "a link";
+
 fn plain(metadata: &std::fs::Metadata) -> Result<(), OpenError> {
+    special(metadata).map_or(Ok(()), |what| Err(OpenError::Special(what)))
+}
+
+/// What it is, if it is no plain file.
+pub fn special(metadata: &std::fs::Metadata) -> Option<&'static str> {
     use std::os::unix::fs::FileTypeExt;
     let kind = metadata.file_type();
     let special = if kind.is_file() {
-        return Ok(());
+        return None;
     } else if kind.is_dir() {
         "a directory"
     } else if kind.is_fifo() {
@@ -57,11 +77,11 @@ fn plain(metadata: &std::fs::Metadata) -> Result<(), OpenError> {
     } else if kind.is_socket() {
         "a socket"
     } else if kind.is_symlink() {
-        "a link that changed just now"
+        LINK
     } else {
         "a device"
     };
-    Err(OpenError::Special(special))
+    Some(special)
 }
 
 #[cfg(test)]
@@ -96,5 +116,12 @@ mod tests {
         assert!(matches!(open("pipe.yaml"), Err(OpenError::Special("a pipe"))));
         assert!(matches!(open("..2024"), Err(OpenError::Special("a directory"))));
         assert!(matches!(open("../x"), Err(OpenError::Missing | OpenError::Outside(_))));
+        let plain = |name: &str| open_plain(dir.path(), name);
+        assert!(plain("..2024/a.yaml").is_ok());
+        for link in ["a.yaml", "out.yaml", "zero.yaml", "dangling.yaml"] {
+            assert!(matches!(plain(link), Err(OpenError::Special("a link"))), "{link}");
+        }
+        assert!(matches!(plain("pipe.yaml"), Err(OpenError::Special("a pipe"))));
+        assert!(matches!(plain("none"), Err(OpenError::Missing)));
     }
 }

@@ -1,6 +1,7 @@
 //! Lamplighter: an edge OTA operator. See `docs/architecture.md` for the house and its rooms.
 
 pub mod artifact;
+pub mod authority;
 pub mod cli;
 pub mod config;
 pub mod device;

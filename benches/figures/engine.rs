@@ -65,12 +65,12 @@ impl Heart {
             self.step(vec![Event::Fetched(gateway.clone(), action)]);
             self.step(vec![Event::Requested(gateway.clone(), digest(), Bytes::Some)]);
             self.step(vec![Event::Served(gateway.clone(), digest())]);
-            self.step(vec![Event::BodyEnded(gateway.clone())]);
+            self.step(vec![Event::BodyEnded(gateway.clone(), digest(), 0)]);
             let success =
                 Feedback { execution: Execution::Closed, finished: Finished::Success, message: None, excused: false };
             self.step(vec![Event::Feedback(gateway.clone(), action, success)]);
             let data = [("os".into(), Some("2".into()))].into();
-            self.step(vec![Event::Attributes(gateway, Attributes { mode: AttributesMode::Merge, data })]);
+            self.step(vec![Event::Attributes(gateway, Attributes { mode: AttributesMode::Merge, data, from: None })]);
             updated += 1;
         }
     }
@@ -86,8 +86,10 @@ fn listing() -> Listing {
         strategy: Strategy::default(),
         deadlines: Deadlines::default(),
         attempts: Bounds::ATTEMPTS,
+        max_bytes: None,
         confirm_by: ConfirmBy::ReportedVersion,
         paused: false,
+        cancelled: false,
     };
     let gateway = |number| GatewaySpec {
         name: id(number).to_string(),

@@ -32,10 +32,11 @@ const GATEWAYS: usize = 500;
 
 fn main() -> ExitCode {
     let mut table = Table::default();
-    // or one that was built in another way
-    let binary = std::env::var_os("LAMPLIGHTER_BINARY").unwrap_or_else(|| env!("CARGO_BIN_EXE_lamplighter").into());
+    // what cargo builds beside a benchmark has the features that tests ask of the libraries
+    let binary =
+        std::env::var_os("LAMPLIGHTER").expect("LAMPLIGHTER=… names the binary that is measured: run `make bench`");
     let binary = Path::new(&binary);
-    // `cargo bench --bench figures -- serve` measures only that
+    // `LAMPLIGHTER=… cargo bench --bench figures -- serve` measures only that
     let wanted: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
     let wants = |what: &str| wanted.is_empty() || wanted.iter().any(|wanted| wanted == what);
     if wants("binary") {

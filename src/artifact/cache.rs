@@ -4,12 +4,12 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::ArtifactError;
 use super::copy::{Pass, pass};
-use super::listing::cache_dir;
-use super::part::sweep;
+use super::listing::{CachedFile, CachedKind, cache_dir, files_in};
+use super::part::{forget_part, sweep};
 use crate::inside::open_inside;
 use crate::model::{ArtifactSpec, Digest, Sums};
 
@@ -17,7 +17,7 @@ use crate::model::{ArtifactSpec, Digest, Sums};
 #[derive(Debug, Clone)]
 pub struct Cache {
     dir: PathBuf,
-    reserve: u64,
+    reserve: Arc<AtomicU64>,
     stop: Arc<AtomicBool>,
 }
 
@@ -29,7 +29,12 @@ impl Cache {
         let dir = cache_dir(state);
         std::fs::create_dir_all(&dir)?;
         sweep(&dir)?;
-        Ok(Self { dir, reserve, stop: Arc::default() })
+        Ok(Self { dir, reserve: Arc::new(reserve.into()), stop: Arc::default() })
+    }
+
+    /// Another reserve is in force from the next artifact on.
+    pub fn set_reserve(&self, reserve: u64) {
+        self.reserve.store(reserve, Ordering::Relaxed);
     }
 
     /// Ends whatever is under way soon, with [`ArtifactError::Stopped`].
@@ -65,7 +70,7 @@ impl Cache {
                 length if length < size => Err(ArtifactError::Truncated { file: path, got: length, said: size }),
                 _ => Ok(sums),
             },
-            Ok(_) => Err(self.set_aside(&path)),
+            Ok(_) | Err(ArtifactError::Unreadable { .. }) => Err(self.set_aside(&path)),
             Err(error) => Err(error),
         }
     }
@@ -120,14 +125,34 @@ impl Cache {
         self.sync_dir()
     }
 
+    /// What lies in it, oldest first.
+    pub(super) fn files(&self) -> Result<Vec<CachedFile>, ArtifactError> {
+        let mut files = files_in(&self.dir).map_err(ArtifactError::io("cannot read", &self.dir))?;
+        files.sort_by_key(|file| file.modified);
+        Ok(files)
+    }
+
+    /// Removes a file of the cache, and what belongs to it; false if it is gone already.
+    pub(super) fn remove(&self, file: &CachedFile) -> Result<bool, ArtifactError> {
+        match std::fs::remove_file(&file.path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+            removed => removed.map_err(ArtifactError::io("cannot remove", &file.path))?,
+        }
+        if let CachedKind::Part(_) = file.kind {
+            forget_part(&file.path);
+        }
+        self.sync_dir().map(|()| true)
+    }
+
     /// Is there room for so many bytes more, and the reserve?
     pub(super) fn preflight(&self, size: u64) -> Result<(), ArtifactError> {
         let disk = rustix::fs::statvfs(&self.dir)
             .map_err(|error| ArtifactError::io("cannot ask for the free space of", &self.dir)(error.into()))?;
         let free = disk.f_bavail.saturating_mul(disk.f_frsize);
-        let needed = size.saturating_add(self.reserve);
+        let reserve = self.reserve.load(Ordering::Relaxed);
+        let needed = size.saturating_add(reserve);
         if free < needed {
-            return Err(ArtifactError::DiskFull { dir: self.dir.clone(), free, needed, reserve: self.reserve });
+            return Err(ArtifactError::DiskFull { dir: self.dir.clone(), free, needed, reserve });
         }
         Ok(())
     }

@@ -42,7 +42,7 @@ pub(super) fn pass(
         if stop.load(Ordering::Relaxed) {
             return Err(ArtifactError::Stopped);
         }
-        let read = read(from, &mut buffer).map_err(ArtifactError::io("cannot read", path))?;
+        let read = read(from, &mut buffer).map_err(|why| ArtifactError::Unreadable { file: path.into(), why })?;
         let Some(chunk) = buffer.get(..read).filter(|chunk| !chunk.is_empty()) else { break };
         got += chunk.len() as u64;
         if got > size {
@@ -74,7 +74,7 @@ fn read(from: &mut File, buffer: &mut [u8]) -> std::io::Result<usize> {
 /// What shows that somebody wrote into a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stamp {
-    length: u64,
+    pub length: u64,
     modified: (i64, i64),
     changed: (i64, i64),
 }

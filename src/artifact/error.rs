@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use super::fetch::RemoteError;
 use crate::inside::OpenError;
@@ -65,9 +66,9 @@ pub enum ArtifactError {
         /// According to the manifest.
         said: Digest,
     },
-    /// The disk is too full.
+    /// The disk is too full. The text leaves out how many bytes are free: it would be another one at every try.
     #[error(
-        "{dir} has {free} bytes free, and {needed} are needed: the artifact and the reserve of {reserve} (limits.diskReserve); make room"
+        "{dir} has not the {needed} bytes free that are needed: what is missing of the artifact, and the reserve of {reserve} (limits.diskReserve). What nobody needs has made room already; make more, it goes on by itself"
     )]
     DiskFull {
         /// The cache.
@@ -92,6 +93,14 @@ pub enum ArtifactError {
         file: PathBuf,
         /// Where its bytes are now.
         aside: PathBuf,
+    },
+    /// The disk does not give its bytes.
+    #[error("cannot read {file}: {why}")]
+    Unreadable {
+        /// The file.
+        file: PathBuf,
+        /// What the operating system said.
+        why: io::Error,
     },
     /// The operating system says no.
     #[error("{doing} {file}: {source}")]
@@ -118,6 +127,35 @@ impl ArtifactError {
             Self::Remote { why, .. } => why.is_costly(),
             Self::AllSources(errors) => errors.iter().any(Self::is_costly),
             _ => false,
+        }
+    }
+
+    /// So many bytes more have to be free; at least, if only the disk knows.
+    pub(super) fn short_of(&self) -> Option<u64> {
+        match self {
+            Self::DiskFull { free, needed, .. } => Some(needed.saturating_sub(*free)),
+            Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => Some(1),
+            _ => None,
+        }
+    }
+
+    /// It is a matter of the clock, which may be right in a moment.
+    pub(super) fn is_clock(&self) -> bool {
+        match self {
+            Self::Remote { why, .. } => matches!(why, RemoteError::NotValidYet),
+            Self::AllSources(errors) => errors.iter().any(Self::is_clock),
+            _ => false,
+        }
+    }
+
+    /// How long all sources asked to be left alone.
+    pub(super) fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::Remote { why, .. } => why.retry_after(),
+            Self::AllSources(errors) => {
+                errors.iter().map(Self::retry_after).collect::<Option<Vec<_>>>()?.into_iter().min()
+            }
+            _ => None,
         }
     }
 

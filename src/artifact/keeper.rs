@@ -14,8 +14,11 @@ use tokio::sync::{Notify, Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 
+use super::clocks::Clocks;
 use super::copy::Stamp;
 use super::fetch::Fetcher;
+use super::progress::{Job, Progress};
+use super::room::MayGo;
 use super::{ArtifactError, Cache, Uplink};
 use crate::model::{ArtifactFact, ArtifactSpec, Digest, Event, Source, Sums};
 
@@ -36,30 +39,36 @@ impl Default for Patience {
     }
 }
 
+/// So often the clock is looked at while a certificate waits for it.
+const CLOCK: Duration = Duration::from_secs(5);
+
 /// The executor of wanted artifacts; also what the device server asks before it serves one.
 #[derive(Debug)]
 pub struct Keeper {
-    cache: Cache,
+    pub(super) cache: Cache,
     patience: Patience,
-    state: RefCell<State>,
+    pub(super) state: RefCell<State>,
     look_again: Notify,
-    fetcher: Fetcher,
-    disk: Semaphore,
-    uplink: Semaphore,
+    pub(super) fetcher: Fetcher,
+    pub(super) disk: Semaphore,
+    pub(super) uplink: Semaphore,
+    pub(super) may_go: RefCell<Option<MayGo>>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+pub(super) struct State {
     /// Verified in this process.
-    ready: BTreeMap<Digest, Ready>,
-    failed: BTreeMap<Digest, Failure>,
-    wanted: BTreeSet<Digest>,
-    /// Has a job; and how much of it came, once it comes over the uplink.
-    busy: BTreeMap<Digest, Option<u64>>,
+    pub ready: BTreeMap<Digest, Ready>,
+    pub failed: BTreeMap<Digest, Failure>,
+    pub wanted: BTreeSet<Digest>,
+    /// Has a job.
+    pub busy: BTreeMap<Digest, Job>,
+    /// What jobs have to say while they run.
+    news: Vec<(Digest, ArtifactFact)>,
 }
 
 #[derive(Debug)]
-struct Ready {
+pub(super) struct Ready {
     sums: Sums,
     /// Of the cached file when it was verified.
     stamp: Stamp,
@@ -67,7 +76,7 @@ struct Ready {
 }
 
 #[derive(Debug)]
-struct Failure {
+pub(super) struct Failure {
     again: Instant,
     wait: Duration,
     /// What was reported, so that it is reported once.
@@ -76,12 +85,14 @@ struct Failure {
     sources: Vec<Source>,
     /// How much of it had come.
     bytes: u64,
+    /// It waits for the clock to be set; since when.
+    clock: Option<Clocks>,
 }
 
 /// What became of a job.
-struct Done {
-    spec: ArtifactSpec,
-    result: Result<(Sums, Stamp), ArtifactError>,
+pub(super) struct Done {
+    pub spec: ArtifactSpec,
+    pub result: Result<(Sums, Stamp), ArtifactError>,
 }
 
 impl Keeper {
@@ -95,17 +106,51 @@ impl Keeper {
             fetcher: Fetcher::new(uplink),
             disk: Semaphore::new(1),
             uplink: Semaphore::new(1),
+            may_go: RefCell::default(),
         })
     }
 
-    /// How many bytes of it are there, while it comes over the uplink. Kept in memory only.
+    /// The site file says something else now: what could not be fetched is tried again at once.
+    pub fn configure(&self, reserve: u64, uplink: Uplink) {
+        self.cache.set_reserve(reserve);
+        self.fetcher.configure(uplink);
+        self.state.borrow_mut().failed.values_mut().for_each(|failure| failure.again = Instant::now());
+        self.look_again.notify_one();
+    }
+
+    /// How many bytes of it are there, while it comes over the uplink.
     pub fn fetching(&self, digest: &Digest) -> Option<u64> {
-        self.state.borrow().busy.get(digest).copied().flatten()
+        self.state.borrow().busy.get(digest)?.bytes()
+    }
+
+    /// How far it is on its way into the cache, if it is.
+    pub fn progress(&self, digest: &Digest) -> Option<Progress> {
+        let state = self.state.borrow();
+        let failure = state.failed.get(digest);
+        let error = failure.and_then(|failure| failure.said.clone());
+        match (state.busy.get(digest), failure) {
+            (Some(job), _) => Some(Progress { error, ..job.progress() }),
+            (None, Some(failure)) => {
+                let next_try = Some(failure.again.saturating_duration_since(Instant::now()));
+                Some(Progress { error, next_try, ..Progress::default() })
+            }
+            (None, None) => None,
+        }
     }
 
     /// Was it verified in this process, and not found damaged since?
     pub fn ready(&self, digest: &Digest) -> bool {
         self.state.borrow().ready.contains_key(digest)
+    }
+
+    /// How many bytes it has, if it was verified in this process.
+    pub fn ready_size(&self, digest: &Digest) -> Option<u64> {
+        self.state.borrow().ready.get(digest).map(|ready| ready.stamp.length)
+    }
+
+    /// Why it could not be had lately.
+    pub fn failure(&self, digest: &Digest) -> Option<String> {
+        self.state.borrow().failed.get(digest)?.said.clone()
     }
 
     /// Opens a verified artifact for serving. One that cannot be opened, or was written to since it was verified, is
@@ -151,6 +196,7 @@ impl Keeper {
         let mut jobs = JoinSet::new();
         loop {
             let specs = wanted.borrow_and_update().clone();
+            self.report_news(&report).await;
             self.report_ready(&specs, &report).await;
             let (due, next) = self.due(&specs);
             for spec in due {
@@ -163,6 +209,19 @@ impl Keeper {
                 Some(Ok(done)) = jobs.join_next() => self.note(done, &report).await,
                 () = until(next) => {}
             }
+        }
+    }
+
+    /// From a job that runs.
+    pub(super) fn tell(&self, digest: Digest, fact: ArtifactFact) {
+        self.state.borrow_mut().news.push((digest, fact));
+        self.look_again.notify_one();
+    }
+
+    async fn report_news(&self, report: &impl AsyncFn(Event)) {
+        let news = std::mem::take(&mut self.state.borrow_mut().news);
+        for (digest, fact) in news {
+            report(Event::Artifact(digest, fact)).await;
         }
     }
 
@@ -192,11 +251,12 @@ impl Keeper {
                 continue;
             }
             match state.failed.get(&digest) {
-                Some(failure) if failure.again > now && failure.sources == spec.sources => {
-                    next = Some(next.map_or(failure.again, |at| at.min(failure.again)));
+                Some(failure) if !failure.is_due(now) && failure.sources == spec.sources => {
+                    let look = failure.clock.map_or(failure.again, |_| failure.again.min(now + CLOCK));
+                    next = Some(next.map_or(look, |at| at.min(look)));
                 }
                 _ => {
-                    state.busy.insert(digest, None);
+                    state.busy.insert(digest, Job::default());
                     due.push(spec.clone());
                 }
             }
@@ -204,73 +264,12 @@ impl Keeper {
         (due, next)
     }
 
-    async fn job(self: Rc<Self>, spec: ArtifactSpec) -> Done {
-        let result = match self.have(&spec).await {
-            Ok(sums) => self.stamped(spec.key.digest, sums).await,
-            Err(error) => Err(error),
-        };
-        Done { spec, result }
-    }
-
-    /// With what shows later that somebody wrote into the file.
-    async fn stamped(&self, digest: Digest, sums: Sums) -> Result<(Sums, Stamp), ArtifactError> {
-        self.on_disk(move |cache| {
-            let stamp = cache.open_file(&digest).and_then(|file| Stamp::of(&file));
-            Ok((sums, stamp.map_err(ArtifactError::io("cannot open", cache.path(&digest)))?))
-        })
-        .await
-    }
-
-    /// What is cached is verified; what is not, or is damaged, comes from the first source that has it.
-    async fn have(&self, spec: &ArtifactSpec) -> Result<Sums, ArtifactError> {
-        let (digest, size) = (spec.key.digest, spec.size);
-        match self.on_disk(move |cache| cache.verify(&digest, size)).await {
-            Err(ArtifactError::NotCached { .. }) => {}
-            Err(damaged @ ArtifactError::Damaged { .. }) => tracing::error!("{damaged}"),
-            result => return result,
-        }
-        let mut errors = Vec::new();
-        for source in &spec.sources {
-            match self.bring(spec, source).await {
-                Err(ArtifactError::Stopped) => return Err(ArtifactError::Stopped),
-                Err(error) => errors.push(error),
-                sums => return sums,
-            }
-        }
-        match errors.pop() {
-            Some(only) if errors.is_empty() => Err(only),
-            last => Err(ArtifactError::AllSources(errors.into_iter().chain(last).collect())),
-        }
-    }
-
-    async fn bring(&self, spec: &ArtifactSpec, source: &Source) -> Result<Sums, ArtifactError> {
-        if let Source::File { dir, name } = source {
-            let (spec, dir, name) = (spec.clone(), dir.clone(), name.clone());
-            return self.on_disk(move |cache| cache.copy_in(&spec, &dir, &name)).await;
-        }
-        let _turn = self.uplink.acquire().await.map_err(|_| ArtifactError::Stopped)?;
-        let digest = spec.key.digest;
-        let moved = |bytes| {
-            let mut state = self.state.borrow_mut();
-            state.busy.insert(digest, Some(bytes));
-            state.wanted.contains(&digest)
-        };
-        self.fetcher.fetch(&self.cache, spec, source, &moved).await
-    }
-
-    async fn on_disk<T: Send + 'static>(
-        &self,
-        work: impl FnOnce(&Cache) -> Result<T, ArtifactError> + Send + 'static,
-    ) -> Result<T, ArtifactError> {
-        let _turn = self.disk.acquire().await.map_err(|_| ArtifactError::Stopped)?;
-        let cache = self.cache.clone();
-        tokio::task::spawn_blocking(move || work(&cache)).await.unwrap_or(Err(ArtifactError::Stopped))
-    }
-
     /// What a job came to; who was given up because nobody wants it any more is no failure.
     async fn note(&self, done: Done, report: &impl AsyncFn(Event)) {
         let digest = done.spec.key.digest;
-        let bytes = self.state.borrow_mut().busy.remove(&digest).flatten().unwrap_or(0);
+        self.report_news(report).await;
+        let job = self.state.borrow_mut().busy.remove(&digest);
+        let bytes = job.and_then(|job| job.bytes()).unwrap_or(0);
         match done.result {
             Ok((sums, stamp)) => {
                 let mut state = self.state.borrow_mut();
@@ -297,10 +296,12 @@ impl Keeper {
             Some(failure) if failure.bytes >= bytes => (failure.wait * 2).min(self.patience.longest),
             _ => self.patience.first,
         };
+        let wait = wait.max(error.retry_after().unwrap_or_default());
         let news = before.and_then(|failure| failure.said).as_ref() != Some(&text);
         // sites that lost the same server do not come back to it all at once
         let again = Instant::now() + wait.mul_f64(1.0 + fastrand::f64() / 4.0);
-        let failure = Failure { again, wait, said: Some(text.clone()), sources: spec.sources, bytes };
+        let clock = error.is_clock().then(Clocks::now);
+        let failure = Failure { again, wait, said: Some(text.clone()), sources: spec.sources, bytes, clock };
         state.failed.insert(digest, failure);
         news.then_some(text)
     }
@@ -314,6 +315,12 @@ impl Keeper {
             failure.again = now;
             failure.wait = self.patience.first;
         }
+    }
+}
+
+impl Failure {
+    fn is_due(&self, now: Instant) -> bool {
+        self.again <= now || self.clock.is_some_and(Clocks::were_set)
     }
 }
 

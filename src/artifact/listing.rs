@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use crate::model::Digest;
 
@@ -14,6 +15,8 @@ pub struct CachedFile {
     pub path: PathBuf,
     /// Its length in bytes.
     pub size: u64,
+    /// When it was written last.
+    pub modified: Option<SystemTime>,
 }
 
 /// What the name of a file in the cache says.
@@ -22,7 +25,9 @@ pub enum CachedKind {
     /// An artifact, complete.
     Artifact(Digest),
     /// One that is on its way.
-    Part,
+    Part(Digest),
+    /// What is known of one that is on its way.
+    Record(Digest),
     /// One that was damaged, its bytes kept.
     Damaged,
     /// Nothing of ours.
@@ -36,19 +41,23 @@ pub fn cache_dir(state: &Path) -> PathBuf {
 
 /// Everything in the cache of a state directory, artifacts first; nothing if there is no cache yet.
 pub fn cached_files(state: &Path) -> io::Result<Vec<CachedFile>> {
-    let entries = match std::fs::read_dir(cache_dir(state)) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound && state.is_dir() => return Ok(Vec::new()),
-        entries => entries?,
-    };
+    match files_in(&cache_dir(state)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound && state.is_dir() => Ok(Vec::new()),
+        files => files,
+    }
+}
+
+/// The same of the cache itself.
+pub(super) fn files_in(dir: &Path) -> io::Result<Vec<CachedFile>> {
     let mut files = Vec::new();
-    for entry in entries {
+    for entry in std::fs::read_dir(dir)? {
         let entry = entry?;
         let path = entry.path();
         // it may be gone, or set aside, since the directory was read
         let Ok(metadata) = entry.metadata() else { continue };
         let name = entry.file_name();
         let kind = if metadata.is_file() { kind(&name.to_string_lossy()) } else { CachedKind::Other };
-        files.push(CachedFile { kind, path, size: metadata.len() });
+        files.push(CachedFile { kind, path, size: metadata.len(), modified: metadata.modified().ok() });
     }
     files.sort();
     Ok(files)
@@ -58,7 +67,8 @@ fn kind(name: &str) -> CachedKind {
     let (digits, rest) = name.split_once('.').unwrap_or((name, ""));
     match (format!("sha256:{digits}").parse(), rest) {
         (Ok(digest), "") if name == digits => CachedKind::Artifact(digest),
-        (Ok(_), rest) if rest.starts_with("part") => CachedKind::Part,
+        (Ok(digest), "part" | "copy") => CachedKind::Part(digest),
+        (Ok(digest), "resume" | "new") => CachedKind::Record(digest),
         (Ok(_), rest) if rest.starts_with("damaged-") => CachedKind::Damaged,
         _ => CachedKind::Other,
     }
@@ -75,14 +85,22 @@ mod tests {
         let dir = cache_dir(state.path());
         std::fs::create_dir_all(&dir).unwrap();
         let hex = "ab".repeat(32);
-        for name in [hex.clone(), format!("{hex}.part"), format!("{hex}.damaged-2"), format!("{hex}."), "x".into()] {
+        for name in [
+            hex.clone(),
+            format!("{hex}.part"),
+            format!("{hex}.resume"),
+            format!("{hex}.damaged-2"),
+            format!("{hex}."),
+            "x".into(),
+        ] {
             std::fs::write(dir.join(name), "123").unwrap();
         }
         std::fs::create_dir(dir.join("cd".repeat(32))).unwrap();
         let kinds: Vec<_> = cached_files(state.path()).unwrap().into_iter().map(|file| file.kind).collect();
         let digest = format!("sha256:{hex}").parse().unwrap();
         let other = CachedKind::Other;
-        assert_eq!(kinds, [CachedKind::Artifact(digest), CachedKind::Part, CachedKind::Damaged, other, other, other]);
+        let (part, record) = (CachedKind::Part(digest), CachedKind::Record(digest));
+        assert_eq!(kinds, [CachedKind::Artifact(digest), part, record, CachedKind::Damaged, other, other, other]);
         assert!(cached_files(&dir.join("nowhere")).is_err());
     }
 }

@@ -183,8 +183,8 @@ impl Part {
     /// These bytes are of no use to anybody.
     pub fn discard(&mut self) -> Result<(), ArtifactError> {
         self.restart()?;
-        let _ = std::fs::remove_file(record_path(&self.path));
         let _ = std::fs::remove_file(&self.path);
+        forget_part(&self.path);
         Ok(())
     }
 
@@ -237,7 +237,7 @@ impl Drop for Part {
         if self.length == 0 {
             // what cannot be removed now is removed at the next start
             let _ = std::fs::remove_file(&self.path);
-            let _ = std::fs::remove_file(record_path(&self.path));
+            forget_part(&self.path);
         }
     }
 }
@@ -257,6 +257,13 @@ pub(super) fn sweep(dir: &Path) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Removes what belongs to a part that is gone.
+pub(super) fn forget_part(part: &Path) {
+    // without a part they mean nothing, and are removed at the next start
+    let _ = std::fs::remove_file(record_path(part));
+    let _ = std::fs::remove_file(record_path(part).with_extension("new"));
 }
 
 fn record_path(part: &Path) -> PathBuf {

@@ -9,7 +9,7 @@ use super::control::SiteArgs;
 use super::prose::paragraph;
 use crate::site::report::{Acceptance, Accepted};
 
-/// Accept gateways that wait to be let in, with the token that each showed first
+/// Let gateways in that nobody declared, with the token that each showed first
 #[derive(Debug, clap::Args)]
 pub struct AcceptArgs {
     #[command(flatten)]
@@ -23,8 +23,8 @@ pub struct AcceptArgs {
     /// A label for each of them; may be repeated
     #[arg(long = "label", value_name = "KEY=VALUE", value_parser = label)]
     labels: Vec<(String, String)>,
-    /// How to answer
-    #[arg(short, long, value_enum, default_value_t)]
+    /// How to answer: text, json or yaml
+    #[arg(short, long, value_name = "FORMAT", value_enum, default_value_t, hide_possible_values = true)]
     output: Output,
 }
 
@@ -37,10 +37,7 @@ pub(super) fn run(args: &AcceptArgs, out: &mut impl Write) -> anyhow::Result<Exi
     let labels: BTreeMap<_, _> = args.labels.iter().cloned().collect();
     let wanted = Acceptance { ids: args.ids.clone(), labels };
     let done: Accepted = args.site.post_json("/v1/accept", &wanted)?;
-    match args.output {
-        Output::Json => writeln!(out, "{}", serde_json::to_string_pretty(&done)?)?,
-        Output::Text => out.write_all(text(&done).as_bytes())?,
-    }
+    args.output.print(out, &done, text)?;
     Ok(if done.refused.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 

@@ -1,42 +1,61 @@
 //! What a site that does not run left behind, read from a copy of its store.
 
+use std::fs;
 use std::io;
 use std::panic;
 use std::path::Path;
+use std::time::SystemTime;
 
 use anyhow::{anyhow, bail};
+use serde::de::DeserializeOwned;
 
 use super::complain;
+use super::control::SiteArgs;
 use crate::config::{Devices, Load};
 use crate::engine::{Settings, State};
-use crate::model::ActionId;
+use crate::model::{JournalEntry, SiteTime};
 use crate::site::Core;
 use crate::site::report::{self, JournalFilter, JournalRows};
-use crate::store::{Db, OpenError, Recalled, open_copy};
+use crate::store::{Db, OpenError, Recalled, Span, open_copy, store_file};
 
 /// A site at rest.
 pub(super) struct AtRest {
+    /// What people call it, or where its state is if no site file says.
+    pub name: String,
     core: Core,
     db: Db,
+    /// When it wrote last, by its own clock.
+    now: SiteTime,
+    written: Option<SystemTime>,
 }
 
 impl AtRest {
-    /// Reads it, and says on stderr that nobody runs.
-    pub fn open(state: &Path) -> anyhow::Result<Self> {
-        let Some((db, recalled)) = opened(state)? else {
+    /// Reads it.
+    pub fn open(site: &SiteArgs) -> anyhow::Result<Self> {
+        let state = site.state()?;
+        let written = written(&state);
+        let Some((db, recalled)) = opened(&state)? else {
             bail!(
                 "no site runs on {0}, and there is no store in it; is `--config` or `--state` the one of your site? `lamplighter run` starts it",
                 state.display()
             );
         };
-        complain(&format!("the site does not run; this is what its store in {} says", state.display()));
-        // nothing that is shown of a site at rest depends on its site file
+        let config = site.config();
         let settings = Settings {
-            poll_interval: Devices::POLL_INTERVAL,
-            download_slots: Load::DOWNLOADS,
-            version_keys: Default::default(),
+            poll_interval: config.as_ref().map_or(Devices::POLL_INTERVAL, |config| config.devices.poll_interval),
+            download_slots: config.as_ref().map_or(Load::DOWNLOADS, |config| config.devices.load.downloads),
+            version_keys: config.as_ref().map(|config| config.devices.version_keys.clone()).unwrap_or_default(),
         };
-        Ok(Self { core: Core::rebuild(recalled.snapshot, settings, ActionId::base(0)), db })
+        let name = config.map_or_else(|| state.display().to_string(), |config| config.site);
+        let now = recalled.snapshot.time.site;
+        Ok(Self { name, core: Core::at_rest(recalled.snapshot, settings), db, now, written })
+    }
+
+    /// Says on stderr that nobody runs, where the answer itself has no place for it.
+    pub fn announce(self) -> Self {
+        let when = self.saved_at().map(|at| format!(" as of {at}")).unwrap_or_default();
+        complain(&format!("site {} does not run; this is what its store says{when}", self.name));
+        self
     }
 
     /// What it knew.
@@ -44,11 +63,64 @@ impl AtRest {
         self.core.state()
     }
 
+    /// When it wrote last, by its own clock.
+    pub fn now(&self) -> SiteTime {
+        self.now
+    }
+
+    /// When it wrote last: RFC 3339, whole seconds.
+    pub fn saved_at(&self) -> Option<String> {
+        let at = jiff::Timestamp::try_from(self.written?).ok()?;
+        Some(format!("{at:.0}"))
+    }
+
     /// A page of its journal.
     pub fn journal(&self, filter: &JournalFilter) -> anyhow::Result<JournalRows> {
         let page = self.db.journal_page(filter.span(), filter.limit, filter.keep(self.state()))?;
         Ok(report::journal(self.state(), page))
     }
+
+    /// The newest rows of its journal, oldest first.
+    pub fn newest(&self, limit: usize) -> anyhow::Result<Vec<JournalEntry>> {
+        let page = self.db.journal_page(Span::Newest, limit, |_| true)?;
+        Ok(page.rows.into_iter().map(|row| row.entry).collect())
+    }
+}
+
+/// A site that may run or not, and what is known of it meanwhile.
+pub(super) struct Visit<'a> {
+    site: &'a SiteArgs,
+    at_rest: Option<AtRest>,
+}
+
+impl<'a> Visit<'a> {
+    pub fn new(site: &'a SiteArgs) -> Self {
+        Self { site, at_rest: None }
+    }
+
+    /// What the site answers, or what is to be said of it from its store.
+    pub fn get<T: DeserializeOwned>(
+        &mut self,
+        path: &str,
+        from_store: impl FnOnce(&AtRest) -> anyhow::Result<T>,
+    ) -> anyhow::Result<T> {
+        if let Some(answer) = self.site.get_if_it_runs(path)? {
+            self.at_rest = None;
+            return Ok(answer);
+        }
+        let known = self.at_rest.take();
+        let written = written(&self.site.state()?);
+        let at_rest = match known {
+            // a copy is not taken again each second while nobody writes
+            Some(known) if known.written == written && written.is_some() => known,
+            _ => AtRest::open(self.site)?,
+        };
+        from_store(self.at_rest.insert(at_rest))
+    }
+}
+
+fn written(state: &Path) -> Option<SystemTime> {
+    fs::metadata(store_file(state)).and_then(|metadata| metadata.modified()).ok()
 }
 
 fn opened(state: &Path) -> anyhow::Result<Option<(Db, Recalled)>> {

@@ -8,23 +8,31 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::Output;
+use super::prose::{count, sentence};
 use crate::config;
 use crate::intake::{Found, Manifests, found_in, read_file, refuse_duplicates};
 use crate::model::Intent;
 use crate::resources::{Kinds, Setting, documents};
 
-/// Check manifests and site files. Exits with 0 if all are good, 1 if something is refused, 2 if a file cannot be read.
+/// Check manifests and site files, without a site
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Exits with 0 if all are good, 1 if something is refused, 2 if a file cannot be read.\n\n\
+    Examples:\n  lamplighter check /etc/lamplighter/site.yaml /etc/lamplighter/manifests")]
 pub struct Args {
-    /// Manifests, site files, or manifest directories.
+    /// Manifests, site files, or manifest directories
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// The poll interval of the site: deadlines must be at least three of it.
     #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = crate::model::parse_duration)]
     poll_interval: Duration,
-    /// How to print.
-    #[arg(short, long, value_enum, default_value_t)]
+    /// How to answer: text, json or yaml
+    #[arg(short, long, value_name = "FORMAT", value_enum, default_value_t, hide_possible_values = true)]
     output: Output,
+}
+
+#[derive(Debug, Serialize)]
+struct Report {
+    objects: Vec<Line>,
 }
 
 /// What is said about one object.
@@ -49,9 +57,10 @@ pub fn run(args: &Args, out: &mut impl Write) -> anyhow::Result<ExitCode> {
     for file in &args.files {
         checked.take(file);
     }
-    let (lines, unreadable) = checked.finish();
-    print(&lines, args.output, out)?;
-    Ok(match (unreadable, lines.iter().all(|line| line.ok)) {
+    let (objects, unreadable) = checked.finish();
+    let report = Report { objects };
+    args.output.print(out, &report, text)?;
+    Ok(match (unreadable, report.objects.iter().all(|line| line.ok)) {
         (true, _) => ExitCode::from(2),
         (false, true) => ExitCode::SUCCESS,
         (false, false) => ExitCode::FAILURE,
@@ -126,16 +135,20 @@ pub(super) fn bytes(path: &Path) -> Result<Vec<u8>, String> {
     }
 }
 
-fn print(lines: &[Line], output: Output, out: &mut impl Write) -> anyhow::Result<()> {
-    if output == Output::Json {
-        writeln!(out, "{}", serde_json::to_string_pretty(&serde_json::json!({ "objects": lines }))?)?;
-        return Ok(());
+/// Of more objects than this only those that are refused are listed.
+const MANY: usize = 20;
+
+fn text(report: &Report) -> String {
+    let many = report.objects.len() > MANY;
+    let listed = report.objects.iter().filter(|line| !many || !line.ok);
+    let line = |line: &Line| match &line.why {
+        None => format!("{} ok", line.object),
+        Some(why) => format!("{} refused: {why}", line.object),
+    };
+    let mut text: String = listed.map(|object| sentence(&line(object))).collect();
+    if many {
+        let good = report.objects.iter().filter(|line| line.ok).count();
+        text += &sentence(&format!("{good} of {} ok", count(report.objects.len(), "object")));
     }
-    for line in lines {
-        match &line.why {
-            None => writeln!(out, "{} ok", line.object)?,
-            Some(why) => writeln!(out, "{} refused: {why}", line.object)?,
-        }
-    }
-    Ok(())
+    text
 }

@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 use tokio::net::UnixStream;
 use tokio::time::timeout;
 
-use crate::config;
+use crate::config::{self, ConfigError, Flags, SiteConfig, SiteFile};
 use crate::site::Endpoints;
 
 /// Far longer than a site takes to answer; one that is stopped or cannot start would keep a person waiting for ever.
@@ -23,27 +23,52 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Which site a command is about.
 #[derive(Debug, Clone, clap::Args)]
 pub struct SiteArgs {
-    /// The site file of the running site
-    #[arg(long, value_name = "FILE", default_value = super::SITE_FILE, global = true)]
+    /// The site file of the site
+    #[arg(long, value_name = "FILE", default_value = super::SITE_FILE, global = true, help_heading = "Which site")]
     config: PathBuf,
-    /// The state directory of the running site, instead of the one in the site file
-    #[arg(long, value_name = "DIR", global = true)]
+    /// The state directory of the site, instead of the one in its file
+    #[arg(long, value_name = "DIR", global = true, help_heading = "Which site")]
     state: Option<PathBuf>,
 }
 
 impl SiteArgs {
     /// The state directory.
     pub fn state(&self) -> anyhow::Result<PathBuf> {
-        match &self.state {
-            Some(state) => Ok(state.clone()),
-            None => Ok(config::load(&self.config)?.state),
+        if let Some(state) = &self.state {
+            return Ok(state.clone());
         }
+        let file = SiteFile { path: self.config.clone(), flags: Flags::default() };
+        let error = match file.load() {
+            Ok(config) => return Ok(config.state),
+            Err(error) => error,
+        };
+        // a site runs on what its file said before, and whoever broke that wants to see how it does
+        let runs = |state: &PathBuf| std::os::unix::net::UnixStream::connect(Endpoints::control(state)).is_ok();
+        file.state().filter(runs).ok_or_else(|| match error {
+            ConfigError::Unreadable { file, why } => {
+                let why = format!("{why}; `--config FILE` or `--state DIR` says which site is meant");
+                ConfigError::Unreadable { file, why }.into()
+            }
+            wrong @ ConfigError::Wrong { .. } => wrong.into(),
+        })
+    }
+
+    /// What its site file says, if there is one that is about this state directory.
+    pub fn config(&self) -> Option<SiteConfig> {
+        let config = config::load(&self.config).ok()?;
+        let other = self.state.as_ref().is_some_and(|state| !is_same(state, &config.state));
+        (!other).then_some(config)
+    }
+
+    /// What people call it, if its site file can be read; else where its state is.
+    pub fn name(&self) -> String {
+        let named = config::load(&self.config).ok().map(|config| config.site);
+        named.unwrap_or_else(|| self.state.as_ref().map_or_else(String::new, |state| state.display().to_string()))
     }
 
     /// Asks the site and reads its answer.
     pub fn get<T: DeserializeOwned>(&self, path: &str) -> anyhow::Result<T> {
-        let body = self.call(Method::GET, path, Bytes::new())?;
-        serde_json::from_slice(&body).context("the site answered in another version's words: use its own binary")
+        read(&self.call(Method::GET, path, Bytes::new())?)
     }
 
     /// The same; `None` if no site runs there.
@@ -56,9 +81,9 @@ impl SiteArgs {
         }
     }
 
-    /// Gives the site an order; returns once it is on disk.
-    pub fn post(&self, path: &str) -> anyhow::Result<()> {
-        self.call(Method::POST, path, Bytes::new()).map(|_| ())
+    /// Gives the site an order, and reads its answer; returns once it is on disk.
+    pub fn post<T: DeserializeOwned>(&self, path: &str) -> anyhow::Result<T> {
+        read(&self.call(Method::POST, path, Bytes::new())?)
     }
 
     /// The same, with what is meant, and reads what became of it.
@@ -75,6 +100,14 @@ impl SiteArgs {
             answer.unwrap_or_else(|_| bail!("the site at {} does not answer; look at its log", socket.display()))
         })
     }
+}
+
+fn is_same(one: &Path, other: &Path) -> bool {
+    one.canonicalize().is_ok_and(|one| other.canonicalize().is_ok_and(|other| one == other))
+}
+
+fn read<T: DeserializeOwned>(body: &[u8]) -> anyhow::Result<T> {
+    serde_json::from_slice(body).context("the site answered in another version's words: use its own binary")
 }
 
 /// One request over a site's control socket, and the body of its answer.

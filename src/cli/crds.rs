@@ -8,10 +8,11 @@ use anyhow::Context;
 
 use crate::resources::crds;
 
-/// Print the CRDs as YAML.
+/// Print the resource definitions (CRDs) as YAML
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  lamplighter crds | kubectl apply -f -")]
 pub struct Args {
-    /// Write one file per CRD into this directory instead.
+    /// Write a file for each into this directory instead
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
 }

@@ -6,11 +6,15 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use unicode_width::UnicodeWidthStr;
 
 use super::Output;
 use super::at_rest::AtRest;
 use super::complain;
 use super::control::SiteArgs;
+use super::prose::paragraph;
+use super::screen::Screen;
+use super::style::Style;
 use crate::model::What;
 use crate::site::report::{JournalFilter, JournalRowLine, JournalRows};
 
@@ -18,9 +22,9 @@ use crate::site::report::{JournalFilter, JournalRowLine, JournalRows};
 const EVERY: Duration = Duration::from_secs(1);
 
 /// Show what happened at the site, the newest rows last
-///
-/// Without a running site the rows are read from a copy of its store.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Without a running site the rows are read from a copy of its store.\n\nExamples:\n  \
+    lamplighter journal --gateway press-1\n  lamplighter journal --what failed --all\n  lamplighter journal --follow -o json")]
 pub struct JournalArgs {
     #[command(flatten)]
     site: SiteArgs,
@@ -42,8 +46,8 @@ pub struct JournalArgs {
     /// Go on with newer rows as they come
     #[arg(short, long)]
     follow: bool,
-    /// How to answer: text, or a JSON object per line
-    #[arg(short, long, value_enum, default_value_t)]
+    /// How to answer: text, json (an object per line) or yaml (a document per row)
+    #[arg(short, long, value_name = "FORMAT", value_enum, default_value_t, hide_possible_values = true)]
     output: Output,
 }
 
@@ -88,7 +92,7 @@ fn first(
     let (rows, at_rest) = match args.site.get_if_it_runs(&path(filter))? {
         Some(rows) => (rows, None),
         None => {
-            let site = AtRest::open(&args.site.state()?)?;
+            let site = AtRest::open(&args.site)?.announce();
             (site.journal(filter)?, Some(site))
         }
     };
@@ -138,6 +142,8 @@ struct Printed {
     output: Output,
     widths: [usize; 4],
     nothing: bool,
+    /// Some row did not fit in a line, so none is given columns.
+    narrow: bool,
     /// The last page was: there may be more.
     full: bool,
 }
@@ -146,41 +152,81 @@ const HEADINGS: [&str; 4] = ["TIME", "WHAT", "ROLLOUT", "GATEWAY"];
 
 impl Printed {
     fn new(output: Output) -> Self {
-        Self { output, widths: HEADINGS.map(str::len), nothing: true, full: false }
+        Self { output, widths: HEADINGS.map(str::len), nothing: true, narrow: false, full: false }
     }
 
     fn print(&mut self, page: &JournalRows, filter: &mut JournalFilter, out: &mut impl Write) -> anyhow::Result<()> {
         self.full = page.rows.len() >= filter.limit;
         filter.after = Some(page.last);
-        if self.output == Output::Json {
-            for row in &page.rows {
-                writeln!(out, "{}", serde_json::to_string(row)?)?;
-            }
-        } else {
-            for row in &page.rows {
-                for (width, cell) in self.widths.iter_mut().zip(cells(row)) {
-                    *width = cell.chars().count().max(*width);
-                }
-            }
-            if self.nothing && !page.rows.is_empty() {
-                self.line(HEADINGS, "DETAIL", out)?;
-            }
-            for row in &page.rows {
-                // what devices and files say must not steer the terminal
-                let detail = row.detail.replace(char::is_control, " ");
-                self.line(cells(row), &detail, out)?;
-            }
+        if self.output == Output::Text {
+            self.table(&page.rows, out)?;
+        }
+        for row in &page.rows {
+            self.output.print_one(out, row)?;
         }
         self.nothing &= page.rows.is_empty();
         Ok(out.flush()?)
     }
 
-    fn line(&self, cells: [&str; 4], detail: &str, out: &mut impl Write) -> anyhow::Result<()> {
-        let padded: Vec<String> = cells.iter().zip(self.widths).map(|(cell, width)| format!("{cell:width$}")).collect();
-        let line = format!("{}  {detail}", padded.join("  "));
-        Ok(writeln!(out, "{}", line.trim_end())?)
+    fn table(&mut self, rows: &[JournalRowLine], out: &mut impl Write) -> anyhow::Result<()> {
+        for row in rows {
+            for (width, cell) in self.widths.iter_mut().zip(cells(row)) {
+                *width = cell.width().max(*width);
+            }
+        }
+        let screen = Screen::now();
+        let taken: usize = self.widths.iter().map(|width| width + GAP).sum();
+        let fits = |row: &JournalRowLine| screen.width().is_none_or(|most| taken + row.detail.width() <= most);
+        self.narrow |= !rows.iter().all(fits);
+        if self.narrow {
+            return rows.iter().try_for_each(|row| entry(row, screen, out));
+        }
+        if self.nothing && !rows.is_empty() {
+            let styled = |_: usize, text: &str| screen.paint(Style::Bold, text);
+            writeln!(out, "{}", self.line(HEADINGS, &styled) + &screen.paint(Style::Bold, "DETAIL"))?;
+        }
+        for row in rows {
+            let styled = |at: usize, text: &str| if at == 1 { what(text, screen) } else { text.to_owned() };
+            writeln!(out, "{}", (self.line(cells(row), &styled) + &plain(&row.detail)).trim_end())?;
+        }
+        Ok(())
+    }
+
+    /// All but the detail.
+    fn line(&self, cells: [&str; 4], styled: &dyn Fn(usize, &str) -> String) -> String {
+        let mut line = String::new();
+        for (at, (cell, width)) in cells.iter().zip(self.widths).enumerate() {
+            line += &styled(at, cell);
+            line.extend(std::iter::repeat_n(' ', width.saturating_sub(cell.width()) + GAP));
+        }
+        line
     }
 }
+
+/// A row where there is no room for columns: it is evidence, so nothing of it is cut.
+fn entry(row: &JournalRowLine, screen: Screen, out: &mut impl Write) -> anyhow::Result<()> {
+    let [time, kind, ..] = cells(row);
+    writeln!(out, "{time}  {}", what(kind, screen))?;
+    let about: Vec<&str> = [&row.rollout, &row.gateway].into_iter().flatten().map(String::as_str).collect();
+    let parts = [about.join(", "), row.detail.clone()];
+    let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    if !parts.is_empty() {
+        out.write_all(paragraph("    ", &parts.join(": ")).as_bytes())?;
+    }
+    Ok(())
+}
+
+fn what(kind: &str, screen: Screen) -> String {
+    screen.paint(Style::of_state(kind), kind)
+}
+
+/// What devices and files say must not steer the terminal.
+fn plain(text: &str) -> String {
+    text.replace(char::is_control, " ")
+}
+
+/// Between two columns.
+const GAP: usize = 2;
 
 fn cells(row: &JournalRowLine) -> [&str; 4] {
     [

@@ -1,10 +1,7 @@
 //! What `status` says about those who knock: gateways that wait to be accepted, and wrong tokens.
 
-use std::time::Duration;
-
-use super::prose::paragraph;
+use super::prose::{ago, paragraph};
 use super::table::table;
-use crate::model::format_duration;
 use crate::site::report::{GuesserLine, PendingLine, Status};
 
 /// So many are listed; a script has all of them.
@@ -23,7 +20,7 @@ fn pending(lines: &[PendingLine]) -> Option<String> {
     };
     let rows: Vec<_> = lines.iter().take(MOST).map(row).collect();
     let more = if lines.len() > MOST { "…\n" } else { "" };
-    let table = table(&["CONTROLLER ID", "ADDRESS", "TOKEN SHA256", "LAST"], &rows);
+    let table = table(&["CONTROLLER ID", "ADDRESS", "TOKEN SHA256", "LAST"], &rows, &[]);
     let heading = format!("not declared, waiting to be accepted: {}\n", lines.len());
     (!lines.is_empty()).then(|| heading + &table + more + &paragraph("", ACCEPT))
 }
@@ -32,7 +29,7 @@ fn guessers(lines: &[GuesserLine]) -> Option<String> {
     let row = |line: &GuesserLine| vec![line.address.clone(), line.wrong.to_string(), ago(line.last_seconds)];
     let rows: Vec<_> = lines.iter().map(row).collect();
     let heading = "wrong tokens in the last ten minutes:\n";
-    (!lines.is_empty()).then(|| heading.to_owned() + &table(&["ADDRESS", "COUNT", "LAST"], &rows))
+    (!lines.is_empty()).then(|| heading.to_owned() + &table(&["ADDRESS", "COUNT", "LAST"], &rows, &[]))
 }
 
 fn held_back(connections: u64) -> Option<String> {
@@ -44,7 +41,3 @@ const ACCEPT: &str = "`lamplighter accept ID…` or `--all` accepts them, each w
     gateway's own where the network is not to be trusted.";
 
 const NAT: &str = "If gateways share an address, raise devices.connections.perAddress.";
-
-fn ago(seconds: u64) -> String {
-    if seconds == 0 { "now".into() } else { format!("{} ago", format_duration(Duration::from_secs(seconds))) }
-}

@@ -6,21 +6,31 @@
 mod accept;
 mod artifacts;
 mod at_rest;
+mod bundle;
 pub mod check;
 mod completions;
 mod control;
 pub mod crds;
+mod drop;
+mod fetching;
+mod init;
 mod journal;
 mod knocking;
 mod logging;
 mod man;
+mod output;
 mod prose;
+mod report;
 mod resume;
 mod run;
+mod screen;
 pub mod simulate;
 mod status;
+mod style;
 mod table;
+mod token;
 mod verify;
+mod watch;
 mod why;
 
 use std::io::{self, Write};
@@ -29,46 +39,45 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::config::ConfigError;
+use crate::site::RunError;
+
+pub use output::Output;
 
 /// Where a site file lies if nobody says.
 const SITE_FILE: &str = "/etc/lamplighter/site.yaml";
 
 /// Updates edge gateways wave by wave, offline, and can prove what it did.
 #[derive(Debug, Parser)]
-#[command(name = "lamplighter", version, propagate_version = true, arg_required_else_help = true)]
+#[command(name = "lamplighter", version, propagate_version = true, arg_required_else_help = true, max_term_width = 100)]
+#[command(after_help = "Exit codes: 0 done, 1 refused or failed, 2 bad usage or input.\n\
+    Begin with `lamplighter simulate`, or with `lamplighter check` and `lamplighter run` on a site file of yours.")]
 struct Cli {
     #[command(subcommand)]
     command: Command,
-    /// How the log is written
-    #[arg(long, value_enum, global = true, default_value_t)]
+    /// How the log is written to stderr: text or json
+    #[arg(long, value_name = "FORMAT", value_enum, global = true, default_value_t, hide_possible_values = true)]
     log_format: logging::Format,
 }
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Init(init::InitArgs),
     Run(run::RunArgs),
     Status(status::StatusArgs),
     Why(why::WhyArgs),
     Journal(journal::JournalArgs),
     Artifacts(artifacts::ArtifactsArgs),
     Accept(accept::AcceptArgs),
+    Drop(drop::DropArgs),
+    Report(report::ReportArgs),
     Resume(resume::ResumeArgs),
     Check(check::Args),
+    Token(token::TokenArgs),
     Verify(verify::VerifyArgs),
     Crds(crds::Args),
     Simulate(simulate::SimulateArgs),
     Completions(completions::CompletionsArgs),
     Man(man::ManArgs),
-}
-
-/// How a command answers.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum Output {
-    /// For people.
-    #[default]
-    Text,
-    /// For scripts.
-    Json,
 }
 
 /// Parses the command line and runs what it says.
@@ -79,14 +88,18 @@ pub fn main() -> ExitCode {
     logging::start(cli.log_format);
     let mut out = io::stdout().lock();
     let done = match cli.command {
+        Command::Init(args) => init::run(&args, &mut out),
         Command::Run(args) => run::run(&args),
         Command::Status(args) => status::run(&args, &mut out),
         Command::Why(args) => why::run(&args, &mut out),
         Command::Journal(args) => journal::run(&args, &mut out),
         Command::Artifacts(args) => artifacts::run(&args, &mut out),
         Command::Accept(args) => accept::run(&args, &mut out),
+        Command::Drop(args) => drop::run(&args, &mut out),
+        Command::Report(args) => report::run(&args, &mut out),
         Command::Resume(args) => resume::run(&args, &mut out),
         Command::Check(args) => check::run(&args, &mut out),
+        Command::Token(args) => token::run(&args, &mut out),
         Command::Verify(args) => verify::run(&args, &mut out),
         Command::Crds(args) => crds::run(&args, &mut out),
         Command::Simulate(args) => simulate::run(args),
@@ -99,7 +112,7 @@ pub fn main() -> ExitCode {
             // whoever reads has seen enough
             return ExitCode::SUCCESS;
         }
-        if error.is::<ConfigError>() {
+        if error.is::<ConfigError>() || matches!(error.downcast_ref(), Some(RunError::Credentials(_))) {
             return bad_input(&error);
         }
         complain(&in_words(&error));

@@ -19,7 +19,7 @@ pub(super) fn run(args: &ResumeArgs, out: &mut impl Write) -> anyhow::Result<Exi
         writeln!(out, "nothing to resume: the store was not lost, or somebody resumed before")?;
         return Ok(ExitCode::SUCCESS);
     }
-    args.site.post("/v1/resume")?;
+    args.site.post::<serde_json::Value>("/v1/resume")?;
     writeln!(out, "resumed: gateways that report a version go on, the others wait as UnknownVersion until they do")?;
     Ok(ExitCode::SUCCESS)
 }

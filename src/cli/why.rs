@@ -2,35 +2,45 @@
 
 use std::io::Write;
 use std::process::ExitCode;
-use std::time::Duration;
 
 use super::Output;
+use super::at_rest::{AtRest, Visit};
 use super::control::SiteArgs;
-use super::prose::paragraph;
+use super::prose::{ago, ago_since, last_written, paragraph, span};
 use super::table::table;
-use crate::model::{Texts, format_duration};
-use crate::site::report::{JournalLine, MemberWhy, Why};
+use super::watch::{WatchArgs, show};
+use crate::model::Texts;
+use crate::site::report::{self, JournalLine, MemberWhy, ROWS_FOR_WHY, Why};
 
 /// Explain where one gateway stands, and what would change that
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Without a running site it says how it stood when the store was last written.\n\nExamples:\n  \
+    lamplighter why press-1\n  lamplighter why press-1 --watch")]
 pub struct WhyArgs {
     /// Its name or its controller id
     gateway: String,
     #[command(flatten)]
     site: SiteArgs,
-    /// How to answer
-    #[arg(short, long, value_enum, default_value_t)]
+    #[command(flatten)]
+    watch: WatchArgs,
+    /// How to answer: text, json or yaml
+    #[arg(short, long, value_name = "FORMAT", value_enum, default_value_t, hide_possible_values = true)]
     output: Output,
 }
 
 pub(super) fn run(args: &WhyArgs, out: &mut impl Write) -> anyhow::Result<ExitCode> {
     let name = percent_encoding::utf8_percent_encode(&args.gateway, percent_encoding::NON_ALPHANUMERIC);
-    let why: Why = args.site.get(&format!("/v1/why/{name}"))?;
-    match args.output {
-        Output::Json => writeln!(out, "{}", serde_json::to_string_pretty(&why)?)?,
-        Output::Text => out.write_all(text(&why).as_bytes())?,
-    }
-    Ok(ExitCode::SUCCESS)
+    let path = format!("/v1/why/{name}");
+    let mut visit = Visit::new(&args.site);
+    let ask = || visit.get(&path, |site| at_rest(site, &args.gateway));
+    show(args.watch, args.output, out, ask, text)
+}
+
+fn at_rest(site: &AtRest, who: &str) -> anyhow::Result<Why> {
+    let rows = site.newest(ROWS_FOR_WHY)?;
+    let why = report::why(site.state(), site.now(), who, |_| None, |_| None, &rows);
+    let why = why.ok_or_else(|| anyhow::anyhow!("{}", report::no_such_gateway(who)))?;
+    Ok(Why { running: false, saved_at: site.saved_at(), ..why })
 }
 
 /// So much of the journal; scripts have all of it.
@@ -38,7 +48,12 @@ const LATELY: usize = 20;
 
 fn text(why: &Why) -> String {
     let id = if why.name == why.controller_id { String::new() } else { format!(" ({})", why.controller_id) };
-    let mut text = format!("{}{id} {}{}\n", why.name, presence(why), if why.hold { "; it is held" } else { "" });
+    let held = if why.hold { "; it is held" } else { "" };
+    let mut text = paragraph("", &format!("{}{id} {}{held}", why.name, presence(why)));
+    if !why.running {
+        let when = last_written(why.saved_at.as_deref());
+        text += &paragraph("", &format!("the site does not run; its store was last written {when}"));
+    }
     let mut list = |what: &str, map: &Texts| {
         let pairs: Vec<_> = map.iter().map(|(key, value)| format!("{key}={value}")).collect();
         if !pairs.is_empty() {
@@ -56,27 +71,30 @@ fn text(why: &Why) -> String {
     }
     if !why.journal.is_empty() {
         text += "\n";
-        text += &journal(&why.journal);
+        text += &journal(&why.name, &why.journal);
     }
     text
 }
 
 fn presence(why: &Why) -> String {
-    let polled = why.polled_ago_seconds.map(|seconds| format!("polled {} ago", duration(seconds)));
+    let polled = why.polled_ago_seconds.map(|seconds| format!("polled {}", ago(seconds)));
     match (why.presence.as_str(), polled) {
         ("Never", _) => "has never polled".into(),
         ("Polling", Some(polled)) => polled,
-        ("Polling", None) => "polled shortly before the site was started".into(),
+        ("Polling", None) if why.running => "polled shortly before the site was started".into(),
+        ("Polling", None) => "was polling".into(),
         ("Quiet", Some(polled)) => format!("is late: it {polled}"),
         ("Offline", Some(polled)) => format!("is offline: it {polled}"),
+        ("Quiet", None) if !why.running => "was late".into(),
+        (_, None) if !why.running => "was offline".into(),
         (state, _) => format!("is {}, and has not polled since the site was started", state.to_lowercase()),
     }
 }
 
 fn membership(member: &MemberWhy) -> String {
     let reason = member.reason.as_ref().map(|reason| format!(" ({reason})")).unwrap_or_default();
-    let (step, lasts) = (&member.step, duration(member.step_seconds));
-    let mut text = format!("{} to {}: {step}{reason} for {lasts}\n", member.rollout, member.version);
+    let (step, lasts) = (&member.step, span(member.step_seconds));
+    let mut text = paragraph("", &format!("{} to {}: {step}{reason} for {lasts}", member.rollout, member.version));
     let mut line = |what: &str, value: Option<&str>| {
         if let Some(value) = value {
             text += &paragraph(&lead(what), value);
@@ -85,30 +103,35 @@ fn membership(member: &MemberWhy) -> String {
     line("means", Some(&member.meaning));
     line("message", member.progress.as_deref().or(member.message.as_deref()));
     line("to do", member.remedy.as_deref());
-    let due = member.due_seconds.map(|seconds| format!("in {}", duration(seconds)));
-    line(if step == "Waiting" { "retry" } else { "deadline" }, due.as_deref());
+    let due = member.due_seconds.map(|seconds| format!("in {}", span(seconds)));
+    let retries = step == "Waiting" && member.reason.as_deref() != Some("Cancelling");
+    line(if retries { "retry" } else { "deadline" }, due.as_deref());
     line("wave", member.wave.map(|wave| wave.to_string()).as_deref());
     let (used, allowed) = member.attempts;
     line("attempts", Some(&format!("{used} of {allowed} used")));
+    line("sent", member.sent.as_deref());
     line("action", member.action.map(|action| action.to_string()).as_deref());
     text
 }
 
-fn journal(rows: &[JournalLine]) -> String {
+fn journal(gateway: &str, rows: &[JournalLine]) -> String {
     let hidden = rows.len().saturating_sub(LATELY);
     let cells = |row: &JournalLine| {
         let text = |text: Option<&str>| text.filter(|text| !text.is_empty()).unwrap_or("-").to_owned();
-        vec![text(row.time.as_deref()), row.what.clone(), text(row.rollout.as_deref()), text(Some(&row.detail))]
+        let when = row.time.as_deref().and_then(ago_since);
+        vec![text(when.as_deref()), row.what.clone(), text(row.rollout.as_deref()), text(Some(&row.detail))]
     };
     let rows: Vec<_> = rows.iter().skip(hidden).map(cells).collect();
-    let text = table(&["WHEN", "WHAT", "ROLLOUT", "DETAIL"], &rows);
-    if hidden == 0 { text } else { format!("{text}and {hidden} before that; `-o json` has them all\n") }
+    let mut text = table(&["WHEN", "WHAT", "ROLLOUT", "DETAIL"], &rows, &["ROLLOUT"]);
+    if hidden > 0 {
+        text += &paragraph(
+            "",
+            &format!("and {hidden} before that; `lamplighter journal --gateway {gateway}` has them all"),
+        );
+    }
+    text
 }
 
 fn lead(what: &str) -> String {
     format!("  {what:9} ")
-}
-
-fn duration(seconds: u64) -> String {
-    format_duration(Duration::from_secs(seconds))
 }

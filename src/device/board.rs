@@ -42,7 +42,7 @@ impl Board {
 /// What one gateway may see.
 #[derive(Debug, Clone, Default)]
 pub struct Entry {
-    /// The hash of its token; without one it cannot sign in.
+    /// The hash of its own token; without one it signs in by what the site offers to all.
     pub token: Option<TokenHash>,
     /// Should it report its attributes?
     pub ask: Ask,
@@ -59,6 +59,8 @@ pub struct Offer {
     pub action: ActionId,
     /// Is the link shown? Hidden for a while by pause or hold when the gateway idles half-way.
     pub link: bool,
+    /// The gateway is told to drop it.
+    pub cancel: bool,
     /// The gateway has fetched it: deploymentBase is answered at once, and the artifact may be downloaded.
     pub fetched: bool,
     /// The artifact was fully served to this gateway under this order, or it installs while it reads.

@@ -11,6 +11,6 @@ mod strangers;
 
 pub use board::{Artifact, Board, Entry, Offer};
 pub use presence::{Pacing, Presence, Progress};
-pub use server::{Caps, Context, Counts, Guesser, Opened, Stats, serve};
+pub use server::{Caps, Context, Counts, Guesser, Opened, Stats, Tls, TlsError, serve};
 pub use sink::{Envelope, Sink};
 pub use strangers::{Stranger, Strangers};

@@ -56,6 +56,7 @@ impl Draft<'_> {
             excused: false,
             overdue: false,
             hidden: false,
+            cancelling: false,
             confirm_from: None,
             deadline: None,
         }
@@ -91,6 +92,7 @@ impl Draft<'_> {
             action.open = false;
             action.fetched = false;
             action.hidden = false;
+            action.cancelling = false;
             action.deadline = None;
         });
         if self.state.gateways.get(id).is_some_and(|gateway| gateway.busy == Some(rollout)) {

@@ -2,30 +2,35 @@
 
 use super::draft::Draft;
 use super::state::{Artifact, Member, Step};
-use super::{attributes, contact, download, feedback, listing};
-use crate::model::{ArtifactFact, Digest, Event, Order, Presence, Verdict, What};
+use super::{attributes, cancel, contact, declare, download, dropped, duplicate, feedback, listing, needs};
+use crate::model::{ArtifactFact, Digest, Event, Order, Presence, Settings, Verdict, What, poll_interval};
 
 /// Takes one event into the draft. Events of gateways that nobody declared change nothing.
 pub fn apply(draft: &mut Draft, event: Event) -> Verdict {
     match event {
         Event::Started => started(draft),
         Event::StoreLost(detail) => store_lost(draft, detail),
+        Event::Configured(settings, detail) => configured(draft, settings, detail),
         Event::Listed(list) => listing::apply(draft, list),
+        Event::Dropped(drop) => return dropped::apply(draft, drop),
         Event::Artifact(digest, fact) => artifact(draft, digest, fact),
+        Event::Collect(digest, bytes, why) => return collect(draft, digest, bytes, &why),
         Event::Seen(gateway) => contact::seen(draft, &gateway),
         Event::Quiet(gateway) => contact::gone(draft, &gateway, Presence::Quiet),
         Event::Offline(gateway) => contact::gone(draft, &gateway, Presence::Offline),
         Event::Pace(gateway, interval) => contact::pace(draft, &gateway, interval),
         Event::Polled(gateway) => contact::polled(draft, &gateway),
         Event::Client(gateway, client) => contact::is_client(draft, &gateway, client),
+        Event::Shared(gateway, shared) => duplicate::shared(draft, &gateway, shared),
         Event::Attributes(gateway, attributes) => return attributes::report(draft, &gateway, attributes),
         Event::Fetched(gateway, action) => return download::fetched(draft, &gateway, action),
         Event::Requested(gateway, digest, bytes) => return download::requested(draft, &gateway, digest, bytes),
         Event::Served(gateway, digest) => return download::served(draft, &gateway, digest),
         Event::Paced(gateway, time) => download::paced(draft, &gateway, time),
-        Event::BodyEnded(gateway) => download::body_ended(draft, &gateway),
+        Event::BodyEnded(gateway, digest, bytes) => download::body_ended(draft, &gateway, &digest, bytes),
         Event::Feedback(gateway, action, word) => return feedback::apply(draft, &gateway, action, word),
-        Event::Registered(newcomer, by) => return listing::register(draft, *newcomer, by),
+        Event::CancelFeedback(gateway, action, word) => return cancel::answered(draft, &gateway, action, &word),
+        Event::Registered(newcomer, by) => return declare::newcomer(draft, *newcomer, by),
         Event::Order(Order::Resume, who) => resume(draft, &who),
     }
     Verdict::Accepted
@@ -59,10 +64,27 @@ fn store_lost(draft: &mut Draft, detail: String) {
     draft.touch_all();
 }
 
+/// Other settings are in force from now on.
+fn configured(draft: &mut Draft, settings: Settings, detail: String) {
+    let before = std::mem::replace(&mut draft.state.settings, settings);
+    if draft.state.settings.poll_interval < before.poll_interval {
+        // they come at the interval that they were told until they have heard the new one
+        let told = draft.state.gateways.iter().filter(|(_, gateway)| gateway.interval.is_none());
+        let told: Vec<_> = told.map(|(id, _)| id.clone()).collect();
+        for id in told {
+            let told = poll_interval::told(before.poll_interval, id.as_str());
+            draft.edit_gateway(&id, |gateway| gateway.interval = Some(told));
+        }
+    }
+    draft.note(What::SiteFileChanged, detail);
+    draft.touch_all();
+}
+
 fn artifact(draft: &mut Draft, digest: Digest, fact: ArtifactFact) {
     let before = draft.state.artifacts.get(&digest).cloned().unwrap_or_default();
     let after = match fact {
-        ArtifactFact::Verified(sums) => Artifact { sums: Some(sums), failed: None },
+        ArtifactFact::Fetching(from) => return draft.note(What::ArtifactFetching, format!("{digest}: {from}")),
+        ArtifactFact::Verified(sums) => Artifact { sums: Some(sums), failed: None, ..before.clone() },
         ArtifactFact::Failed(why) => Artifact { failed: Some(why), ..before.clone() },
     };
     if after == before {
@@ -73,6 +95,19 @@ fn artifact(draft: &mut Draft, digest: Digest, fact: ArtifactFact) {
         None => draft.note(What::ArtifactVerified, digest.to_string()),
     }
     draft.set_artifact(digest, after);
+}
+
+/// Whoever keeps the files asks whether one may go. It is forgotten before it goes, so that it counts as gone from now on.
+fn collect(draft: &mut Draft, digest: Digest, bytes: u64, why: &str) -> Verdict {
+    if !needs::may_go(draft.state, &digest) {
+        return Verdict::Needed;
+    }
+    let names = needs::names_of(draft.state, &digest).into_iter();
+    let names: Vec<_> = names.map(|(name, version)| format!("{name} {version}")).collect();
+    let called = if names.is_empty() { String::new() } else { format!(" ({})", names.join(", ")) };
+    draft.note(What::ArtifactCollected, format!("{digest}{called}, {bytes} bytes: {why}"));
+    draft.remove_artifact(&digest);
+    Verdict::Accepted
 }
 
 fn resume(draft: &mut Draft, who: &str) {

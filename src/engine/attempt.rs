@@ -161,6 +161,9 @@ impl Draft<'_> {
     pub(super) fn updated(&mut self, rollout: RolloutId, id: &ControllerId, proof: &str) {
         let Some(confirm) = self.state.rollouts.get(&rollout).map(|r| r.spec.deadlines.confirm) else { return };
         let until = self.now.site.plus(confirm);
+        if self.member(rollout, id).is_some_and(Member::is_cancelling) {
+            self.close(rollout, id);
+        }
         self.edit_member(rollout, id, |member| {
             member.message = None;
             member.reported = None;

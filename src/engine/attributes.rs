@@ -4,9 +4,10 @@ use super::allowance::ATTRIBUTE_CHANGES;
 use super::attempt::{self, Then};
 use super::contact::is_taken_further;
 use super::draft::Draft;
+use super::duplicate;
 use super::state::Step;
-use super::wave;
-use crate::model::{Attributes, AttributesMode, ConfirmBy, ControllerId, FailedReason, Texts, Verdict};
+use super::{needs, wave};
+use crate::model::{Attributes, AttributesMode, ConfirmBy, ControllerId, FailedReason, SkippedReason, Texts, Verdict};
 
 /// A gateway may report so many bytes of attributes; the keys that it once reported are kept up to the same size.
 const MOST_ATTRIBUTE_BYTES: usize = 2_048;
@@ -27,6 +28,9 @@ pub(super) fn report(draft: &mut Draft, id: &ControllerId, report: Attributes) -
     }
     if after != before && !draft.allows(id, ATTRIBUTE_CHANGES, |gateway| &mut gateway.attribute_changes) {
         return Verdict::OverQuota;
+    }
+    if let Some(from) = report.from {
+        duplicate::sighted(draft, id, from, &after);
     }
     let versioned: Vec<_> =
         draft.state.rollouts.values().map(|rollout| rollout.spec.artifact.key.name.clone()).collect();
@@ -49,8 +53,27 @@ pub(super) fn report(draft: &mut Draft, id: &ControllerId, report: Attributes) -
     if known {
         draft.edit_gateway(id, |gateway| gateway.unknown_version = false);
     }
+    remember_version(draft, id, &before);
     observe(draft, id, &before);
     Verdict::Accepted
+}
+
+/// What a gateway ran until now is what it may have to go back to.
+fn remember_version(draft: &mut Draft, id: &ControllerId, before: &Texts) {
+    let Some(gateway) = draft.state.gateways.get(id) else { return };
+    let settings = &draft.state.settings;
+    let mut previous = gateway.previous.clone();
+    let names = needs::all_names(draft.state);
+    previous.retain(|name, _| names.contains(name.as_str()));
+    for name in names {
+        let (was, now) = (settings.version_in(before, name), settings.version_of(gateway, name));
+        if let (Some(was), Some(now)) = (was, now)
+            && was != now
+        {
+            previous.insert(name.to_owned(), was);
+        }
+    }
+    draft.edit_gateway(id, |gateway| gateway.previous = previous);
 }
 
 /// A reported version may end an update either way.
@@ -85,6 +108,12 @@ fn observe(draft: &mut Draft, id: &ControllerId, before: &Texts) {
                         order.confirm_from = None;
                     }
                 });
+            }
+            Step::Skipped(SkippedReason::Cancelled) if member.is_unsettled() => {
+                draft.settled(rollout_id, id);
+                if arrived {
+                    draft.updated(rollout_id, id, "the gateway reports the version although it was cancelled");
+                }
             }
             Step::Updated if !arrived && changed && soaking => {
                 let message = Some(format!("it fell back to {version}"));

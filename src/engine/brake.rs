@@ -49,6 +49,11 @@ pub(super) fn standing(
     (gateway_id, member): (&ControllerId, &Member),
 ) -> Option<WaitingReason> {
     let gateway = state.gateways.get(gateway_id)?;
+    if member.is_cancelling() {
+        return Some(WaitingReason::Cancelling);
+    }
+    let elsewhere =
+        gateway.busy.filter(|busy| *busy != id).and_then(|busy| state.rollouts.get(&busy)?.members.get(gateway_id));
     let wave_open = match (member.wave, &rollout.frozen) {
         (Some(at), Some(frozen)) => frozen.waves.get(usize::from(at)).is_some_and(|wave| wave.opened_at.is_some()),
         (None, Some(_)) => member.joiner && rollout.ready_at.is_some(),
@@ -57,12 +62,12 @@ pub(super) fn standing(
     let brakes = [
         (!gateway.listed, WaitingReason::Unlisted),
         (gateway.spec.hold, WaitingReason::Held),
+        (gateway.duplicate, WaitingReason::DuplicateIdentity),
         (gateway.unknown_version, WaitingReason::UnknownVersion),
         (!wave_open, WaitingReason::WaveNotOpen),
-        (
-            gateway.busy.is_some_and(|busy| busy != id && !waits_half_way(state, busy, gateway_id)),
-            WaitingReason::ActionOpen,
-        ),
+        (gateway.unsettled || elsewhere.is_some_and(Member::is_cancelling), WaitingReason::Cancelling),
+        // an order that waits half-way does not keep a gateway from another: what it waits for may never come
+        (elsewhere.is_some_and(|member| !matches!(member.step, Step::Waiting(_))), WaitingReason::ActionOpen),
         (gateway.presence != Presence::Polling, WaitingReason::Offline),
         (member.retry_at.is_some_and(|at| now < at), member.pause_reason()),
     ];
@@ -71,12 +76,6 @@ pub(super) fn standing(
 
 fn first<const N: usize>(brakes: [(bool, WaitingReason); N]) -> Option<WaitingReason> {
     brakes.into_iter().find_map(|(holds, reason)| holds.then_some(reason))
-}
-
-/// An order that waits half-way does not keep a gateway from another: what it waits for may never come.
-fn waits_half_way(state: &State, rollout: RolloutId, gateway: &ControllerId) -> bool {
-    let member = state.rollouts.get(&rollout).and_then(|rollout| rollout.members.get(gateway));
-    member.is_some_and(|member| matches!(member.step, Step::Waiting(_)))
 }
 
 /// The brake that holds only because of others: there is no room for one more.
@@ -89,9 +88,9 @@ pub(super) fn room(state: &State, rollout: &Rollout, load: Load) -> Option<Waiti
 }
 
 impl Rollout {
-    /// Paused by its spec, or because too many members failed.
+    /// Paused by its spec, called off, or stopped because too many members failed.
     pub fn is_stopped(&self) -> bool {
-        self.spec.paused || self.tripped.is_some()
+        self.spec.paused || self.cancelled || self.tripped.is_some()
     }
 }
 

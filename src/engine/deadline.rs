@@ -4,7 +4,7 @@ use super::attempt::Then;
 use super::download;
 use super::draft::Draft;
 use super::state::{Member, Step};
-use crate::model::{ControllerId, FailedReason, Presence, RolloutId, WaitingReason};
+use crate::model::{ControllerId, FailedReason, Presence, RolloutId, SkippedReason, WaitingReason};
 
 /// So many offers may lie unfetched; then the member failed.
 const MOST_UNFETCHED: u8 = 3;
@@ -23,7 +23,11 @@ pub(super) fn run(draft: &mut Draft, id: RolloutId) {
             Step::Downloading => draft.lapse(id, &gateway),
             Step::Installing => draft.lapse_install(id, &gateway),
             Step::Confirming => draft.lapse_confirm(id, &gateway),
+            Step::Waiting(_) if draft.member(id, &gateway).is_some_and(Member::is_cancelling) => {
+                draft.cancelled(id, &gateway, "by force, the gateway did not answer");
+            }
             Step::Waiting(_) => half_way(draft, id, &gateway),
+            Step::Skipped(SkippedReason::Cancelled) => draft.settled(id, &gateway),
             // an order left open for a last word that did not come
             Step::Updated | Step::Failed(_) | Step::Skipped(_) => draft.close(id, &gateway),
         }

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use super::attempt::Then;
 use super::brake;
 use super::draft::Draft;
 use super::settle::settle;
 use super::state::{Rollout, Served, Step};
-use crate::model::{ActionId, Bytes, ControllerId, Digest, RolloutId, Verdict, What};
+use crate::model::{ActionId, Bytes, ControllerId, Digest, FailedReason, RolloutId, Verdict, What};
 
 /// What was served is remembered for so many artifacts per gateway.
 const MOST_SERVED: usize = 4;
@@ -50,6 +51,12 @@ pub(super) fn fetched(draft: &mut Draft, id: &ControllerId, action: ActionId) ->
 /// The gateway asks for bytes; they may leave only under an order that it has in hand.
 pub(super) fn requested(draft: &mut Draft, id: &ControllerId, digest: Digest, bytes: Bytes) -> Verdict {
     let Some(rollout) = in_hand(draft, id, &digest) else { return Verdict::Withdrawn };
+    if bytes == Bytes::Some
+        && let Some(spent) = over_budget(draft, rollout, id)
+    {
+        draft.fail_attempt(rollout, id, FailedReason::BytesSpent, Some(spent), Then::Stop);
+        return Verdict::Withdrawn;
+    }
     draft.edit_action(rollout, id, |order| order.requested = true);
     match bytes {
         Bytes::Some => {
@@ -119,7 +126,22 @@ pub(super) fn put_off(draft: &mut Draft, rollout: RolloutId, id: &ControllerId) 
     !paced.is_zero()
 }
 
-pub(super) fn body_ended(draft: &mut Draft, id: &ControllerId) {
+/// What was sent to a gateway, if that is all that it may be sent.
+fn over_budget(draft: &Draft, rollout: RolloutId, id: &ControllerId) -> Option<String> {
+    let rollout = draft.state.rollouts.get(&rollout)?;
+    let member = rollout.members.get(id)?;
+    let spent = member.spent >= rollout.spec.budget();
+    spent.then(|| format!("{} was sent to it", member.sent(rollout.spec.artifact.size)))
+}
+
+pub(super) fn body_ended(draft: &mut Draft, id: &ControllerId, digest: &Digest, bytes: u64) {
+    let of = |rollout: &Rollout| rollout.spec.artifact.key.digest == *digest;
+    let has = |rollout: &Rollout| rollout.members.get(id).is_some_and(|member| member.action.is_some());
+    // the order may be closed by now
+    let rollouts = draft.state.rollouts.iter().filter(|(_, rollout)| of(rollout) && has(rollout));
+    if let Some(rollout) = rollouts.max_by_key(|(_, rollout)| rollout.arrival).map(|(rollout, _)| *rollout) {
+        draft.spend(rollout, id, bytes);
+    }
     let now = draft.now.site;
     draft.edit_gateway_volatile(id, |gateway| {
         gateway.bodies = gateway.bodies.saturating_sub(1);

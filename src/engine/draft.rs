@@ -5,7 +5,10 @@ use std::time::Duration;
 
 use super::allowance::Allowance;
 use super::state::{Action, Artifact, Gateway, Member, Rollout, Site, State, Step};
-use crate::model::{ActionId, ControllerId, Digest, JournalEntry, Now, RolloutId, What};
+use crate::model::{ActionId, ArtifactKey, ControllerId, Digest, JournalEntry, Now, RolloutId, What};
+
+/// So many names are kept of one file.
+const MOST_NAMES: usize = 8;
 
 /// The state in the hands of one step. If the step's commit fails the state is dropped and rebuilt, so that a draft can
 /// change it in place.
@@ -30,6 +33,8 @@ pub struct Changes {
     pub members: BTreeSet<(RolloutId, ControllerId)>,
     /// Artifacts to save.
     pub artifacts: BTreeSet<Digest>,
+    /// Drops to save, or to forget if they are gone.
+    pub drops: BTreeSet<Digest>,
     /// Rows for the journal.
     pub journal: Vec<JournalEntry>,
     /// Gateways whose view on the board may have changed, saved or not.
@@ -137,6 +142,7 @@ impl<'s> Draft<'s> {
     pub(super) fn remove_rollout(&mut self, id: RolloutId) {
         if let Some(rollout) = self.state.rollouts.remove(&id) {
             self.changes.rollouts.insert(id);
+            self.name_artifact(&rollout.spec.artifact.key);
             for gateway in rollout.members.into_keys() {
                 self.changes.seen.insert(gateway.clone());
                 self.changes.members.insert((id, gateway));
@@ -180,6 +186,18 @@ impl<'s> Draft<'s> {
         });
     }
 
+    /// Counts bytes sent to a member. Many small requests must not be many writes, so it is saved once per artifact's size.
+    pub(super) fn spend(&mut self, rollout: RolloutId, id: &ControllerId, bytes: u64) {
+        let Some(of) = self.state.rollouts.get_mut(&rollout) else { return };
+        let size = of.spec.artifact.size.max(1);
+        let Some(member) = of.members.get_mut(id) else { return };
+        let before = member.spent;
+        member.spent = before.saturating_add(bytes);
+        if before / size != member.spent / size {
+            self.changes.members.insert((rollout, id.clone()));
+        }
+    }
+
     pub(super) fn add_member(&mut self, rollout: RolloutId, id: ControllerId, member: Member) {
         if let Some(rollout) = self.state.rollouts.get_mut(&rollout) {
             rollout.members.insert(id.clone(), member);
@@ -201,6 +219,41 @@ impl<'s> Draft<'s> {
         self.state.artifacts.insert(digest, artifact);
         self.changes.artifacts.insert(digest);
         self.touch_all();
+    }
+
+    /// Remembers that a drop was accepted; the oldest of too many is forgotten.
+    pub(super) fn remember_drop(&mut self, digest: Digest, most: usize) {
+        let drops = &mut self.state.drops;
+        let order = drops.values().max().unwrap_or(&0) + 1;
+        drops.insert(digest, order);
+        self.changes.drops.insert(digest);
+        while drops.len() > most {
+            let oldest = drops.iter().min_by_key(|(_, order)| **order).map(|(digest, _)| *digest);
+            let Some(oldest) = oldest else { return };
+            drops.remove(&oldest);
+            self.changes.drops.insert(oldest);
+        }
+    }
+
+    pub(super) fn remove_artifact(&mut self, digest: &Digest) {
+        if self.state.artifacts.remove(digest).is_some() {
+            self.changes.artifacts.insert(*digest);
+            self.touch_all();
+        }
+    }
+
+    /// Keeps what a rollout that goes called its artifact: a gateway may report that version for years.
+    fn name_artifact(&mut self, key: &ArtifactKey) {
+        let cached = self.state.artifacts.get_mut(&key.digest).filter(|artifact| artifact.sums.is_some());
+        let Some(artifact) = cached else { return };
+        let name = (key.name.clone(), key.version.clone());
+        if !artifact.names.contains(&name) {
+            if artifact.names.len() >= MOST_NAMES {
+                artifact.names.remove(0);
+            }
+            artifact.names.push(name);
+            self.changes.artifacts.insert(key.digest);
+        }
     }
 
     pub(super) fn member(&self, rollout: RolloutId, id: &ControllerId) -> Option<&Member> {

@@ -5,7 +5,7 @@ use super::allowance::LATE_WORDS;
 use super::attempt::Then;
 use super::download::begin_install;
 use super::draft::Draft;
-use super::state::{Gateway, Member};
+use super::state::{Action, Gateway, Member};
 use super::wave;
 use crate::model::{
     ActionId, Client, ControllerId, Digest, Execution, FailedReason, Feedback, Finished, RolloutId, Verdict, What,
@@ -39,10 +39,7 @@ pub(super) fn apply(draft: &mut Draft, id: &ControllerId, action: ActionId, word
     if !draft.state.issued(action) {
         return strange(draft, id, action);
     }
-    let owner = draft.state.rollouts.iter().find(|(_, rollout)| {
-        rollout.members.get(id).and_then(|m| m.action.as_ref()).is_some_and(|order| order.answers_to(action))
-    });
-    let Some(rollout) = owner.map(|(id, _)| *id) else { return late(draft, None, id, action, &word) };
+    let Some(rollout) = owner(draft, id, action) else { return late(draft, None, id, action, &word) };
     match draft.member(rollout, id) {
         Some(member) if counts(member, action, meaning(&word)) => {}
         _ => return late(draft, Some(rollout), id, action, &word),
@@ -54,6 +51,14 @@ pub(super) fn apply(draft: &mut Draft, id: &ControllerId, action: ActionId, word
         Meaning::Failure(reason) => failure(draft, rollout, id, reason, word),
     }
     Verdict::Accepted
+}
+
+/// The rollout that gave a gateway this order.
+pub(super) fn owner(draft: &Draft, id: &ControllerId, action: ActionId) -> Option<RolloutId> {
+    let is_of = |order: &Action| order.answers_to(action);
+    let mut rollouts = draft.state.rollouts.iter();
+    let found = rollouts.find(|(_, r)| r.members.get(id).and_then(|m| m.action.as_ref()).is_some_and(is_of));
+    found.map(|(rollout, _)| *rollout)
 }
 
 /// Does a word on this id still move the member?
@@ -101,7 +106,7 @@ fn streams(draft: &Draft, rollout_id: RolloutId, id: &ControllerId) -> bool {
 
 /// rhu can let RAUC read just the parts of the artifact that it installs (b.8.11), so for it any byte is a download. If it
 /// downloads first it says nothing before it has all of it and has checked it (b.8.8).
-fn streamed(gateway: &Gateway, digest: &Digest) -> bool {
+pub(super) fn streamed(gateway: &Gateway, digest: &Digest) -> bool {
     gateway.client == Client::Rauc && gateway.served.iter().any(|served| served.digest == *digest)
 }
 
@@ -111,6 +116,9 @@ fn failure(draft: &mut Draft, rollout: RolloutId, id: &ControllerId, reason: Fai
         draft.note_member(What::LateFeedback, rollout, id, describe(&word));
         return draft.close(rollout, id);
     }
+    if draft.member(rollout, id).is_some_and(Member::is_cancelling) {
+        return draft.cancelled(rollout, id, &format!("it failed: {}", describe(&word)));
+    }
     if word.excused {
         draft.edit_action(rollout, id, |order| order.excused = true);
     }
@@ -118,7 +126,7 @@ fn failure(draft: &mut Draft, rollout: RolloutId, id: &ControllerId, reason: Fai
 }
 
 /// A word on an order that is closed.
-fn late(
+pub(super) fn late(
     draft: &mut Draft,
     rollout: Option<RolloutId>,
     id: &ControllerId,
@@ -137,7 +145,7 @@ fn late(
 }
 
 /// A word on an order that this site never gave: whatever the gateway installed, it was not from us.
-fn strange(draft: &mut Draft, id: &ControllerId, action: ActionId) -> Verdict {
+pub(super) fn strange(draft: &mut Draft, id: &ControllerId, action: ActionId) -> Verdict {
     let Some(gateway) = draft.state.gateways.get(id) else { return Verdict::Unknown };
     if gateway.strange_ids.contains(&action) || gateway.strange_ids.len() >= MOST_STRANGE {
         return Verdict::Unknown;
@@ -152,7 +160,7 @@ fn strange(draft: &mut Draft, id: &ControllerId, action: ActionId) -> Verdict {
     Verdict::Unknown
 }
 
-fn describe(word: &Feedback) -> String {
+pub(super) fn describe(word: &Feedback) -> String {
     let said = format!("{:?}/{:?}", word.execution, word.finished).to_lowercase();
     match &word.message {
         Some(message) => format!("{said}: {message}"),

@@ -39,7 +39,7 @@ pub(super) fn sync(draft: &mut Draft, id: RolloutId) {
     for gateway in gone {
         if !frozen {
             draft.remove_member(id, &gateway);
-        } else if draft.member(id, &gateway).is_some_and(|m| matches!(m.step, Step::Waiting(_) | Step::Offered)) {
+        } else if draft.member(id, &gateway).is_some_and(may_leave) {
             draft.skip(id, &gateway, SkippedReason::NotSelected);
         }
     }
@@ -62,4 +62,9 @@ fn is_in_line(gateways: &BTreeMap<ControllerId, Gateway>, rollout: &Rollout) -> 
             Some(_) => selected || frozen,
         }
     })
+}
+
+/// Nothing is under way for it; a cancelled order is only dropped once the gateway says so.
+fn may_leave(member: &Member) -> bool {
+    matches!(member.step, Step::Waiting(_) | Step::Offered) && !member.is_cancelling()
 }

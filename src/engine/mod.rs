@@ -14,14 +14,19 @@ mod apply;
 mod attempt;
 mod attributes;
 mod brake;
+mod cancel;
 mod contact;
 mod deadline;
+mod declare;
 mod download;
 mod draft;
+mod dropped;
+mod duplicate;
 mod failure_limit;
 mod feedback;
 mod listing;
 mod members;
+mod needs;
 mod outlook;
 mod phase;
 mod sequence;
@@ -33,10 +38,12 @@ mod wave;
 pub use allowance::Allowance;
 pub use apply::apply;
 pub use draft::{Changes, Draft};
-pub use outlook::{GatewayView, OfferView, gateway_view, next_due, wanted_artifacts};
+pub use dropped::MOST_DROPS;
+pub use needs::{Needs, may_go, names_of, needs, wanted_artifacts};
+pub use outlook::{GatewayView, OfferView, gateway_view, next_due};
 pub use phase::{Phase, Steps, Summary, phase, steps, summary};
 pub use sequence::order_key;
 pub use settle::{settle, settle_all};
-pub use state::{
-    Action, Artifact, Frozen, Gateway, Member, Rollout, Served, Settings, Site, State, Step, Tripped, Wave,
-};
+pub use state::{Action, Artifact, Frozen, Gateway, Member, Rollout, Served, Site, State, Step, Tripped, Wave};
+
+pub use crate::model::Settings;

@@ -1,9 +1,7 @@
 //! What should be true outside: computed from the state, and the same again after a crash.
 
-use std::collections::BTreeMap;
-
-use super::state::{Action, Gateway, Rollout, State, Step};
-use crate::model::{ActionId, ArtifactSpec, Ask, ControllerId, FailedReason, RolloutId, SiteTime, Sums, TokenHash};
+use super::state::{Action, Gateway, State, Step};
+use crate::model::{ActionId, ArtifactSpec, Ask, ControllerId, FailedReason, SiteTime, Sums, TokenHash};
 
 /// What one gateway may see.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,6 +23,8 @@ pub struct OfferView<'s> {
     pub action: ActionId,
     /// Is the link shown?
     pub link: bool,
+    /// Is the gateway told to drop it?
+    pub cancel: bool,
     /// May the gateway download?
     pub fetched: bool,
     /// Was the artifact fully served to it under this order, or does it install while it reads?
@@ -44,6 +44,8 @@ pub fn gateway_view<'s>(state: &'s State, id: &ControllerId) -> Option<GatewayVi
         .filter(|(_, member)| member.step == Step::Confirming)
         .find_map(|(_, member)| member.action.as_ref()?.confirm_from);
     let waits_for_version = gateway.unknown_version
+        || gateway.unsettled
+        || gateway.shared
         || memberships.any(|(rollout, member)| match member.step {
             Step::Confirming | Step::Failed(FailedReason::NoFeedback) => true,
             Step::Updated => rollout.is_soaking(member),
@@ -65,19 +67,13 @@ fn offer<'s>(state: &'s State, gateway: &Gateway, id: &ControllerId) -> Option<O
     Some(OfferView {
         action: action.id,
         link: !action.hidden && !matches!(member.step, Step::Waiting(_)),
+        cancel: action.cancelling,
         fetched: action.fetched && !action.hidden,
         // under this order: one who got the file under an earlier one may be asked to try again
         served: matches!(member.step, Step::Installing | Step::Confirming | Step::Updated),
         artifact,
         sums: state.artifacts.get(&artifact.key.digest)?.sums.as_ref()?,
     })
-}
-
-/// The artifacts that some rollout may still need, by rollout.
-pub fn wanted_artifacts(state: &State) -> BTreeMap<RolloutId, ArtifactSpec> {
-    let needs = |rollout: &Rollout| !rollout.replaced || rollout.members.values().any(|m| m.open_action().is_some());
-    let wanted = state.rollouts.iter().filter(|(_, rollout)| needs(rollout));
-    wanted.map(|(id, rollout)| (*id, rollout.spec.artifact.clone())).collect()
 }
 
 /// When the next deadline is.

@@ -86,6 +86,9 @@ pub fn phase(state: &State, rollout: &Rollout, now: SiteTime) -> Phase {
     if state.site.lost {
         return Phase::Stalled(StalledReason::StoreLost, WaitingReason::StoreLost.remedy().into());
     }
+    if rollout.cancelled {
+        return cancelled_phase(rollout);
+    }
     // once ready it stays so, whatever becomes of latecomers
     if rollout.ready_at.is_some() {
         return Phase::Ready;
@@ -113,6 +116,16 @@ pub fn phase(state: &State, rollout: &Rollout, now: SiteTime) -> Phase {
         );
     }
     wave_phase(state, rollout, now)
+}
+
+fn cancelled_phase(rollout: &Rollout) -> Phase {
+    let count = |is: fn(&Member) -> bool| rollout.members.values().filter(|member| is(member)).count();
+    let (asked, under_way) = (count(Member::is_cancelling), count(|member| member.step.is_in_flight()));
+    if asked + under_way == 0 {
+        return Phase::Stalled(StalledReason::Cancelled, "nothing of it is offered any more".into());
+    }
+    let text = format!("{asked} gateways have not dropped their order yet, {under_way} are installing");
+    Phase::Reconciling(ReconcilingReason::Cancelling, text)
 }
 
 fn wave_phase(state: &State, rollout: &Rollout, now: SiteTime) -> Phase {

@@ -6,7 +6,7 @@ use super::brake::{self, Load};
 use super::draft::Draft;
 use super::state::{Member, Rollout, State, Step};
 use super::wave::{self, Proof};
-use super::{deadline, failure_limit, members};
+use super::{cancel, deadline, failure_limit, members};
 use crate::model::{ControllerId, RolloutId, SiteTime, SkippedReason, WaitingReason};
 
 /// Far more rounds than any chain of decisions is long; a bug must not become an endless loop.
@@ -49,6 +49,7 @@ fn settle_rollout(draft: &mut Draft, id: RolloutId) {
     members::sync(draft, id);
     deadline::run(draft, id);
     skip(draft, id);
+    cancel::run(draft, id);
     wave::freeze(draft, id);
     failure_limit::trip(draft, id);
     wave::advance(draft, id);
@@ -84,7 +85,7 @@ fn skip(draft: &mut Draft, id: RolloutId) {
         if !matches!(member.step, Step::Waiting(_) | Step::Offered) {
             continue;
         }
-        match (taken(gateway), has_it(gateway)) {
+        match (taken(gateway) && !member.is_cancelling(), has_it(gateway)) {
             (_, true) if member.ever_fetched() => arrived.push(gateway.clone()),
             (_, true) => skipped.push((gateway.clone(), SkippedReason::AlreadyInstalled)),
             (true, _) => skipped.push((gateway.clone(), SkippedReason::Superseded)),
@@ -123,14 +124,12 @@ fn park(draft: &mut Draft, id: RolloutId) {
     let (mut parked, mut released) = (Vec::new(), Vec::new());
     for (gateway, member) in &rollout.members {
         let hidden = member.open_action().is_some_and(|action| action.hidden);
-        let reason = stopped(draft.state, rollout, gateway);
-        match (member.step, reason) {
-            (Step::Downloading, Some(reason))
-                if hide_at(draft.state, rollout, gateway, member).is_some_and(|at| at <= now) =>
-            {
-                parked.push((gateway.clone(), reason));
+        let stopped = || stopped(draft.state, rollout, gateway);
+        match member.step {
+            Step::Downloading if hide_at(draft.state, rollout, gateway, member).is_some_and(|at| at <= now) => {
+                parked.extend(stopped().map(|reason| (gateway.clone(), reason)));
             }
-            (Step::Waiting(_), None) if hidden => released.push(gateway.clone()),
+            Step::Waiting(_) if hidden && stopped().is_none() => released.push(gateway.clone()),
             _ => {}
         }
     }
@@ -146,8 +145,12 @@ fn park(draft: &mut Draft, id: RolloutId) {
 
 /// On whose word a member stands still.
 fn stopped(state: &State, rollout: &Rollout, id: &ControllerId) -> Option<WaitingReason> {
-    let held = state.gateways.get(id).is_some_and(|gateway| gateway.spec.hold);
-    if held { Some(WaitingReason::Held) } else { rollout.is_stopped().then_some(WaitingReason::Paused) }
+    let gateway = state.gateways.get(id)?;
+    match () {
+        () if gateway.spec.hold => Some(WaitingReason::Held),
+        () if gateway.duplicate => Some(WaitingReason::DuplicateIdentity),
+        () => rollout.is_stopped().then_some(WaitingReason::Paused),
+    }
 }
 
 /// When a downloading member's link is to be hidden, if it stands still on somebody's word.
@@ -161,18 +164,18 @@ fn hide_at(state: &State, rollout: &Rollout, id: &ControllerId, member: &Member)
 fn offer(draft: &mut Draft, id: RolloutId) {
     let Some(rollout) = draft.state.rollouts.get(&id) else { return };
     let mut load = Load::of(draft.state, id);
-    for gateway in rollout.queue.clone() {
+    for gateway in &*rollout.queue.clone() {
         let state = &*draft.state;
         let Some(rollout) = state.rollouts.get(&id) else { return };
-        let Some(member) = rollout.members.get(&gateway) else { continue };
+        let Some(member) = rollout.members.get(gateway) else { continue };
         let Step::Waiting(before) = member.step else { continue };
-        let reason = brake::standing(state, draft.now.site, (id, rollout), (&gateway, member))
+        let reason = brake::standing(state, draft.now.site, (id, rollout), (gateway, member))
             .or_else(|| brake::room(state, rollout, load));
         match reason {
             Some(reason) if reason == before => {}
-            Some(reason) => draft.edit_member(id, &gateway, |member| member.step = Step::Waiting(reason)),
+            Some(reason) => draft.edit_member(id, gateway, |member| member.step = Step::Waiting(reason)),
             None => {
-                draft.offer(id, &gateway);
+                draft.offer(id, gateway);
                 load.in_flight += 1;
                 load.downloads += 1;
             }
@@ -183,7 +186,8 @@ fn offer(draft: &mut Draft, id: RolloutId) {
 /// Forgets a rollout that a newer revision replaced, once no gateway has an order of it in hand.
 fn retire(draft: &mut Draft, id: RolloutId) {
     let idle = |rollout: &Rollout| {
-        rollout.replaced && rollout.members.values().all(|m| m.step.is_terminal() && m.open_action().is_none())
+        let is_idle = |m: &Member| m.step.is_terminal() && m.open_action().is_none() && !m.is_unsettled();
+        rollout.replaced && rollout.members.values().all(is_idle)
     };
     if draft.state.rollouts.get(&id).is_some_and(idle) {
         draft.remove_rollout(id);

@@ -1,13 +1,14 @@
 //! What the site knows. Rebuilt from the records after every start; the few fields that are not on disk say so.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 use std::rc::Rc;
 use std::time::Duration;
 
 use super::allowance::Allowance;
 use crate::model::{
-    ActionId, Client, ControllerId, Digest, FailedReason, GatewaySpec, Identity, Presence, Refusal, RolloutId,
-    RolloutSpec, SiteTime, SkippedReason, Sums, Texts, Version, WaitingReason, poll_interval,
+    ActionId, Client, ControllerId, DeclaredBy, Digest, FailedReason, GatewaySpec, Identity, Presence, Refusal,
+    RolloutId, RolloutSpec, Settings, SiteTime, SkippedReason, Sums, Texts, Version, WaitingReason, poll_interval,
 };
 
 /// Everything.
@@ -23,21 +24,13 @@ pub struct State {
     pub rollouts: BTreeMap<RolloutId, Rollout>,
     /// Artifacts that were looked for.
     pub artifacts: BTreeMap<Digest, Artifact>,
+    /// Drops that were accepted, by the digest of the manifest: the same content changes nothing any more. Newer ones have
+    /// greater numbers.
+    pub drops: BTreeMap<Digest, u64>,
     /// The first complete list of this process came. Not on disk: every start reads the manifests again.
     pub listed: bool,
     /// What the last list refused. Not on disk.
     pub refused: Vec<Refusal>,
-}
-
-/// What the engine needs to know of the site file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Settings {
-    /// What gateways are told, each with its own tenth more or less.
-    pub poll_interval: Duration,
-    /// How many gateways may be offered or downloading at once.
-    pub download_slots: u32,
-    /// Under which attribute keys gateways report an artifact's version, where it is not the artifact's name.
-    pub version_keys: BTreeMap<String, Vec<String>>,
 }
 
 /// Counters and marks of the site.
@@ -60,10 +53,10 @@ pub struct Site {
 pub struct Gateway {
     /// What was declared.
     pub spec: GatewaySpec,
-    /// The last complete list showed it, or nobody has declared it.
+    /// How it was declared last.
+    pub origin: DeclaredBy,
+    /// The last complete list showed it, a drop declared it, or it was let in undeclared.
     pub listed: bool,
-    /// A person or the site file accepted it, and no manifest has declared it since.
-    pub registered: bool,
     /// Is it there?
     pub presence: Presence,
     /// The interval at which it really polls, if that is not what it was told.
@@ -78,12 +71,22 @@ pub struct Gateway {
     pub attributes_due: bool,
     /// It may run anything: no order until it reports a version.
     pub unknown_version: bool,
+    /// Two machines use its id.
+    pub duplicate: bool,
+    /// Two addresses poll under its id in turns. Not on disk.
+    pub shared: bool,
+    /// What it last reported from which address, while they do. Not on disk.
+    pub sightings: Vec<(IpAddr, Texts)>,
     /// Ids not ours that it posted.
     pub strange_ids: Vec<ActionId>,
     /// What was served to it, newest last.
     pub served: Vec<Served>,
+    /// The version of each artifact that it reported before the one that it reports now.
+    pub previous: BTreeMap<String, Version>,
     /// The rollout whose order it has open; derived.
     pub busy: Option<RolloutId>,
+    /// It had bytes of a cancelled order, and may install them all the same; derived.
+    pub unsettled: bool,
     /// Bodies on their way to it. Not on disk: a restart cuts them.
     pub bodies: u32,
     /// When the last body ended. Not on disk.
@@ -115,7 +118,9 @@ pub struct Rollout {
     pub arrival: u64,
     /// What was declared.
     pub spec: Rc<RolloutSpec>,
-    /// The last complete list showed it.
+    /// How it was declared last.
+    pub origin: DeclaredBy,
+    /// The last complete list showed it, or a drop declared it.
     pub listed: bool,
     /// An edit of the artifact made a newer rollout of this identity.
     pub replaced: bool,
@@ -123,12 +128,14 @@ pub struct Rollout {
     pub frozen: Option<Frozen>,
     /// Too many members failed.
     pub tripped: Option<Tripped>,
+    /// It was called off, for good.
+    pub cancelled: bool,
     /// When it was done.
     pub ready_at: Option<SiteTime>,
     /// Its members; before the freeze those that would be.
     pub members: BTreeMap<ControllerId, Member>,
     /// The members in the order in which they are offered; derived.
-    pub queue: Vec<ControllerId>,
+    pub queue: Rc<[ControllerId]>,
     /// When something is due in it; derived.
     pub next_due: Option<SiteTime>,
 }
@@ -189,6 +196,8 @@ pub struct Member {
     pub retry_at: Option<SiteTime>,
     /// Its order, open or closed.
     pub action: Option<Action>,
+    /// Bytes of the artifact that were sent to it. On disk only now and then.
+    pub spent: u64,
     /// What it said last, or what went wrong last.
     pub message: Option<String>,
     /// The other version that it reported since it took the order.
@@ -263,9 +272,11 @@ pub struct Action {
     pub overdue: bool,
     /// The link is hidden while the gateway idles half-way on hold or pause.
     pub hidden: bool,
+    /// The gateway is told to drop it, and has not answered.
+    pub cancelling: bool,
     /// Under `Feedback`: a poll from this time on confirms.
     pub confirm_from: Option<SiteTime>,
-    /// When the step it is in ends.
+    /// When the step it is in ends; of a closed order that was cancelled, when the gateway may have another.
     pub deadline: Option<SiteTime>,
 }
 
@@ -283,6 +294,8 @@ pub struct Artifact {
     pub sums: Option<Sums>,
     /// Why it is not there. Not on disk.
     pub failed: Option<String>,
+    /// What rollouts called it that are gone, oldest first: name and version.
+    pub names: Vec<(String, Version)>,
 }
 
 impl State {
@@ -320,11 +333,11 @@ impl State {
 
 impl Gateway {
     /// A gateway that was just declared.
-    pub fn new(spec: GatewaySpec, unknown_version: bool) -> Self {
+    pub fn new(spec: GatewaySpec, origin: DeclaredBy, unknown_version: bool) -> Self {
         Self {
             spec,
+            origin,
             listed: true,
-            registered: false,
             presence: Presence::Never,
             interval: None,
             client: Client::Generic,
@@ -332,9 +345,14 @@ impl Gateway {
             former_keys: BTreeSet::new(),
             attributes_due: false,
             unknown_version,
+            duplicate: false,
+            shared: false,
+            sightings: Vec::new(),
             strange_ids: Vec::new(),
             served: Vec::new(),
+            previous: BTreeMap::new(),
             busy: None,
+            unsettled: false,
             bodies: 0,
             idle_since: SiteTime::default(),
             paced: Duration::ZERO,
@@ -378,6 +396,7 @@ impl Member {
             not_fetched: 0,
             retry_at: None,
             action: None,
+            spent: 0,
             message: None,
             reported: None,
         }
@@ -386,6 +405,23 @@ impl Member {
     /// Its order, while the gateway may still have it.
     pub fn open_action(&self) -> Option<&Action> {
         self.action.as_ref().filter(|action| action.open)
+    }
+
+    /// What was sent to it, in artifacts of this size: `3.2 x the artifact`.
+    pub fn sent(&self, size: u64) -> String {
+        let tenths = self.spent.saturating_mul(10) / size.max(1);
+        format!("{}.{} x the artifact", tenths / 10, tenths % 10)
+    }
+
+    /// The gateway was told to drop its order, and has not answered.
+    pub fn is_cancelling(&self) -> bool {
+        self.open_action().is_some_and(|action| action.cancelling)
+    }
+
+    /// It had bytes of its cancelled order, and it is not known yet whether it dropped them.
+    pub fn is_unsettled(&self) -> bool {
+        let closed = self.action.as_ref().filter(|action| !action.open && action.deadline.is_some());
+        self.step == Step::Skipped(SkippedReason::Cancelled) && closed.is_some()
     }
 
     /// The gateway took the order at some time: offline is no excuse any more.

@@ -1,7 +1,7 @@
 //! Which version a gateway runs.
 
-use super::state::{Gateway, Settings};
-use crate::model::Version;
+use super::state::Gateway;
+use crate::model::{Settings, Texts, Version};
 
 impl Settings {
     /// The attribute keys under which an artifact's version is reported.
@@ -13,7 +13,12 @@ impl Settings {
 
     /// The version of an artifact that a gateway reported last.
     pub fn version_of(&self, gateway: &Gateway, artifact: &str) -> Option<Version> {
-        self.keys_of(artifact).find_map(|key| gateway.attributes.get(key)?.parse().ok())
+        self.version_in(&gateway.attributes, artifact)
+    }
+
+    /// The version of an artifact that attributes tell.
+    pub fn version_in(&self, attributes: &Texts, artifact: &str) -> Option<Version> {
+        self.keys_of(artifact).find_map(|key| attributes.get(key)?.parse().ok())
     }
 
     /// Did a gateway ever report a version of an artifact?

@@ -35,7 +35,8 @@ pub(super) fn freeze(draft: &mut Draft, id: RolloutId) {
             draft.edit_member(id, gateway, |member| member.wave = Some(at));
         }
     }
-    let detail = format!("{total} members in {} waves", waves.len());
+    let of = |count: usize, noun: &str| format!("{count} {noun}{}", if count == 1 { "" } else { "s" });
+    let detail = format!("{} in {}", of(queue.len(), "member"), of(waves.len(), "wave"));
     draft.edit_rollout(id, |rollout| {
         rollout.frozen = Some(Frozen { total, waves });
         rollout.requeue();
@@ -78,7 +79,7 @@ pub(super) fn advance(draft: &mut Draft, id: RolloutId) {
             _ => return,
         }
         let done = draft.state.rollouts.get(&id).is_some_and(|rollout| current(draft.state, rollout).is_none());
-        if done && draft.state.rollouts.get(&id).is_some_and(|rollout| rollout.ready_at.is_none()) {
+        if done && draft.state.rollouts.get(&id).is_some_and(|r| r.ready_at.is_none() && !r.cancelled) {
             draft.edit_rollout(id, |rollout| rollout.ready_at = Some(now));
             draft.note_rollout(What::RolloutReady, id, "all waves are proven");
         }
@@ -102,13 +103,13 @@ pub fn current(state: &State, rollout: &Rollout) -> Option<(usize, Option<Proof>
 /// passed since the last one ended.
 fn proof(state: &State, rollout: &Rollout, at: usize, wave: &Wave, opened: SiteTime) -> Proof {
     let unlisted = |id: &ControllerId| state.gateways.get(id).is_some_and(|gateway| !gateway.listed);
-    let (mut counted, mut good, mut open, mut may_come) = (0_u32, 0_u32, false, false);
+    let (mut counted, mut good, mut may_come) = (0_u32, 0_u32, false);
     let mut last = opened;
     for (id, member) in rollout.members.iter().filter(|(_, m)| m.wave.map(usize::from) == Some(at)) {
         match member.step {
-            Step::Waiting(WaitingReason::Held) => may_come = true,
+            Step::Waiting(WaitingReason::Held | WaitingReason::DuplicateIdentity) => may_come = true,
             Step::Waiting(_) if unlisted(id) => may_come = true,
-            Step::Skipped(SkippedReason::Superseded | SkippedReason::NotSelected) => {}
+            Step::Skipped(SkippedReason::Superseded | SkippedReason::NotSelected | SkippedReason::Cancelled) => {}
             Step::Updated | Step::Skipped(SkippedReason::AlreadyInstalled) => {
                 (counted, good) = (counted + 1, good + 1);
                 last = last.max(member.since);
@@ -121,12 +122,11 @@ fn proof(state: &State, rollout: &Rollout, at: usize, wave: &Wave, opened: SiteT
             Step::Waiting(WaitingReason::Offline) if !member.ever_fetched() => {
                 (counted, may_come) = (counted + 1, true);
             }
-            _ => open = true,
+            _ => return Proof::Open,
         }
     }
     let needed = Percent::new(MIN_UPDATED).map_or(counted, |share| share.of(counted));
     match () {
-        () if open => Proof::Open,
         () if good >= needed => Proof::SoakUntil(last.plus(wave.soak)),
         () if may_come => Proof::Open,
         () => Proof::Unproven,

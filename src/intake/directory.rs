@@ -56,7 +56,7 @@ pub(super) fn each_manifest(dir: &Path, mut visit: impl FnMut(&str, Result<Vec<u
     }
 }
 
-fn in_words(error: &io::Error) -> String {
+pub(super) fn in_words(error: &io::Error) -> String {
     if error.kind() == io::ErrorKind::NotFound {
         "the directory does not exist; make it, it is looked for again".into()
     } else {

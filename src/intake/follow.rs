@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use tokio::sync::watch;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::timeout;
 
 use super::directory::Fingerprint;
 use super::listing::Manifests;
-use super::watch::{Heard, Watch};
+use super::watch::Watch;
 use crate::model::Listing;
 
 /// How often and how soon the directories are read.
@@ -34,18 +34,23 @@ impl Default for Pace {
     }
 }
 
-/// Delivers what the directories say, at once and whenever it changed, until it is dropped. `files` counts up whenever any
-/// file there changed, so that an artifact that was copied again is tried again.
-pub async fn follow(manifests: Manifests, pace: Pace, files: watch::Sender<u64>, on: impl AsyncFn(Listing)) {
+/// Delivers what the directories say, at once and whenever it changed, until it is dropped; they may become others. `files`
+/// counts up whenever any file there changed, so that an artifact that was copied again is tried again.
+pub async fn follow(
+    mut manifests: watch::Receiver<Manifests>,
+    pace: Pace,
+    files: watch::Sender<u64>,
+    on: impl AsyncFn(Listing),
+) {
     let mut watch = Watch::new();
     let heard = watch.heard();
-    let mut last = None;
+    let (mut last, mut again) = (None, false);
     loop {
         let before = heard.count();
-        let manifests = manifests.clone();
+        let current = manifests.borrow_and_update().clone();
         let looking = tokio::task::spawn_blocking(move || {
-            let watched = watch.renew(manifests.dirs());
-            let look = look(&manifests, last);
+            let watched = watch.renew(current.dirs());
+            let look = look(&current, last.filter(|_| !again));
             (watch, watched, look)
         });
         // Only a runtime that is shutting down drops the task.
@@ -58,9 +63,14 @@ pub async fn follow(manifests: Manifests, pace: Pace, files: watch::Sender<u64>,
         if let Some(listing) = look.listing {
             on(listing).await;
         }
+        again = false;
         let patience = if watched { pace.rescan } else { pace.poll };
-        if timeout(patience, heard.more_than(before)).await.is_ok() {
-            settle(&heard, pace).await;
+        tokio::select! {
+            // the same bytes may mean something else now
+            Ok(()) = manifests.changed() => again = true,
+            heard_more = timeout(patience, heard.more_than(before)) => if heard_more.is_ok() {
+                heard.settle(pace).await;
+            },
         }
     }
 }
@@ -76,16 +86,4 @@ fn look(manifests: &Manifests, last: Option<Fingerprint>) -> Look {
     let fingerprint = manifests.fingerprint();
     let same = last.is_some_and(|last| last.manifests == fingerprint.manifests);
     Look { fingerprint, listing: (!same).then(|| manifests.list()) }
-}
-
-/// Waits until nothing has happened for a while.
-async fn settle(heard: &Heard, pace: Pace) {
-    let latest = Instant::now() + pace.longest;
-    loop {
-        let before = heard.count();
-        sleep(pace.quiet).await;
-        if heard.count() == before || Instant::now() >= latest {
-            return;
-        }
-    }
 }

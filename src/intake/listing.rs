@@ -133,10 +133,7 @@ fn in_one_line(errors: &[FieldError]) -> String {
 /// Where the same name, controller id or digest stands twice, nobody can say which one is meant: all are refused, each
 /// naming the others.
 pub fn refuse_duplicates(found: &mut [Found]) {
-    refuse_shared(found, |intent| match intent {
-        Intent::Gateway(spec) => Some(format!("the name EdgeGateway/{}", spec.name)),
-        Intent::Rollout(identity, _) => Some(format!("the name OtaRollout/{identity}")),
-    });
+    refuse_shared(found, |intent| Some(format!("the name {}", intent.name())));
     refuse_shared(found, |intent| match intent {
         Intent::Gateway(spec) => Some(format!("the controller id {}", spec.controller_id)),
         Intent::Rollout(..) => None,

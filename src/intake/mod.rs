@@ -1,9 +1,10 @@
-//! Orders from the site itself: the manifest directories.
+//! Orders from the site itself: the manifest directories and the drop directory.
 //!
-//! Owns reading them, telling what is in them and noticing that they changed. Must never decide what a manifest means for a
-//! gateway, follow a path out of a directory, or write into one.
+//! Owns reading them, telling what is in them, noticing that they changed, and the results beside drops. Must never decide
+//! what a manifest means for a gateway, follow a path out of a directory, or write into one of manifests.
 
 mod directory;
+pub mod drops;
 mod follow;
 mod listing;
 mod watch;
@@ -11,3 +12,4 @@ mod watch;
 pub use directory::{MANIFEST_SUFFIXES, read_file};
 pub use follow::{Pace, follow};
 pub use listing::{Found, Manifests, found_in, listing, refuse_duplicates};
+pub use watch::{Heard, Watch};

@@ -9,9 +9,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use notify::event::{AccessKind, AccessMode};
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 use tokio::sync::Notify;
+use tokio::time::{Instant, sleep};
+
+use super::follow::Pace;
 
 /// One watch on each directory, renewed when a directory is replaced.
-pub(super) struct Watch {
+#[derive(Debug)]
+pub struct Watch {
     heard: Heard,
     watcher: Option<RecommendedWatcher>,
     /// What is watched, and which directory it was: a path can come to mean another one.
@@ -21,19 +25,33 @@ pub(super) struct Watch {
 
 /// How often something happened, and a way to wait for it.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Heard {
+pub struct Heard {
     count: Arc<AtomicU64>,
     wake: Arc<Notify>,
 }
 
 impl Heard {
-    pub(super) fn count(&self) -> u64 {
+    /// How often so far.
+    pub fn count(&self) -> u64 {
         self.count.load(Ordering::Acquire)
     }
 
-    pub(super) async fn more_than(&self, count: u64) {
+    /// Waits until it is more often than `count`.
+    pub async fn more_than(&self, count: u64) {
         while self.count() == count {
             self.wake.notified().await;
+        }
+    }
+
+    /// Waits until nothing has happened for a while: files are written in pieces.
+    pub async fn settle(&self, pace: Pace) {
+        let latest = Instant::now() + pace.longest;
+        loop {
+            let before = self.count();
+            sleep(pace.quiet).await;
+            if self.count() == before || Instant::now() >= latest {
+                return;
+            }
         }
     }
 
@@ -43,18 +61,30 @@ impl Heard {
     }
 }
 
+impl Default for Watch {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Watch {
-    pub(super) fn new() -> Self {
+    /// Watches nothing yet.
+    pub fn new() -> Self {
         Self { heard: Heard::default(), watcher: None, watched: BTreeMap::new(), warned: false }
     }
 
-    pub(super) fn heard(&self) -> Heard {
+    /// What is heard from all directories together.
+    pub fn heard(&self) -> Heard {
         self.heard.clone()
     }
 
-    /// Watches every directory that is not watched yet. False if one cannot be: then it must be polled.
-    pub(super) fn renew(&mut self, dirs: &[PathBuf]) -> bool {
+    /// Watches these directories and no others. False if one cannot be watched: then it must be polled.
+    pub fn renew(&mut self, dirs: &[PathBuf]) -> bool {
         let mut all = true;
+        let others: Vec<_> = self.watched.keys().filter(|dir| !dirs.contains(dir)).cloned().collect();
+        for dir in &others {
+            self.forget(dir);
+        }
         for dir in dirs {
             let Ok(metadata) = std::fs::metadata(dir) else {
                 self.forget(dir);

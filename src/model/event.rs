@@ -1,9 +1,13 @@
 //! What happens at a site, as every room reports it, and what the heart answers.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::time::Duration;
 
-use super::{ActionId, ControllerId, Digest, GatewaySpec, Identity, Newcomer, RolloutSpec, Sums};
+use super::{
+    ActionId, Contradiction, ControllerId, Digest, Dropped, GatewaySpec, Identity, Newcomer, RolloutSpec, Settings,
+    Sums,
+};
 
 /// A fact from outside.
 #[derive(Debug, Clone, PartialEq)]
@@ -12,10 +16,16 @@ pub enum Event {
     Started,
     /// The store before this one was lost; the text says what was set aside and why.
     StoreLost(String),
+    /// The site file changed; the text says how.
+    Configured(Settings, String),
     /// What all manifests together say now.
     Listed(Listing),
+    /// A drop is complete, or was refused as it is.
+    Dropped(Dropped),
     /// An artifact's way into the cache.
     Artifact(Digest, ArtifactFact),
+    /// A cached artifact of so many bytes is in the way, and of what: may it go?
+    Collect(Digest, u64, String),
     /// A gateway polled for the first time, or again after having been quiet or offline.
     Seen(ControllerId),
     /// A gateway has not polled for two of its intervals.
@@ -28,6 +38,8 @@ pub enum Event {
     Polled(ControllerId),
     /// Which client a gateway runs, from its requests.
     Client(ControllerId, Client),
+    /// Under a gateway's id two addresses poll in turns, or only one any more.
+    Shared(ControllerId, bool),
     /// A gateway reported attributes.
     Attributes(ControllerId, Attributes),
     /// A gateway asks for its order: the brakes are decided again.
@@ -38,10 +50,12 @@ pub enum Event {
     Served(ControllerId, Digest),
     /// A body toward a gateway waited so long for its turn, which the gateway could not help.
     Paced(ControllerId, Duration),
-    /// An artifact's body toward a gateway ended, whole or not.
-    BodyEnded(ControllerId),
+    /// An artifact's body toward a gateway ended, whole or not, after so many bytes.
+    BodyEnded(ControllerId, Digest, u64),
     /// A gateway's word on an order.
     Feedback(ControllerId, ActionId, Feedback),
+    /// A gateway's word on the cancellation of an order.
+    CancelFeedback(ControllerId, ActionId, Feedback),
     /// A gateway that nobody declared is accepted; by whom, or none: the site file accepts all.
     Registered(Box<Newcomer>, Option<String>),
     /// A person's word on the spot, and who it was.
@@ -75,6 +89,16 @@ pub enum Intent {
     Rollout(Identity, Box<RolloutSpec>),
 }
 
+impl Intent {
+    /// Kind and name, as people write it.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Gateway(spec) => format!("EdgeGateway/{}", spec.name),
+            Self::Rollout(identity, _) => format!("OtaRollout/{identity}"),
+        }
+    }
+}
+
 /// Something that was not accepted, and why.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Refusal {
@@ -87,6 +111,8 @@ pub struct Refusal {
 /// An artifact's way into the cache.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ArtifactFact {
+    /// It begins to come over the network; from where.
+    Fetching(String),
     /// It is in the cache and matches digest and size.
     Verified(Sums),
     /// It is not, and why; it is tried again.
@@ -114,6 +140,8 @@ pub struct Attributes {
     pub mode: AttributesMode,
     /// Keys and values; `None` removes a key.
     pub data: BTreeMap<String, Option<String>>,
+    /// From which address.
+    pub from: Option<IpAddr>,
 }
 
 /// How reported attributes meet the ones known.
@@ -195,4 +223,10 @@ pub enum Verdict {
     Unknown,
     /// More attributes than a gateway may report.
     OverQuota,
+    /// A drop cannot be decided yet: an artifact of it is not in the cache, or the manifests were not read.
+    NotYet,
+    /// A drop is refused.
+    Contradicts(Contradiction),
+    /// The artifact must stay.
+    Needed,
 }

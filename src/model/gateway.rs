@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
 
 use super::digest::{hex, parse_hex};
 use super::{ControllerId, Invalid, Labels, serde_as_text};
@@ -18,7 +19,7 @@ pub struct GatewaySpec {
     pub controller_id: ControllerId,
     /// What selectors look at.
     pub labels: Labels,
-    /// The hash of its target token; without one it cannot sign in.
+    /// The hash of its own target token; without one it signs in by what the site offers to all.
     pub token: Option<TokenHash>,
     /// Take no new order.
     pub hold: bool,
@@ -32,6 +33,11 @@ impl TokenHash {
     /// From the hash itself.
     pub fn new(bytes: [u8; 32]) -> Self {
         Self(bytes)
+    }
+
+    /// The hash of a token.
+    pub fn of(token: &str) -> Self {
+        Self(Sha256::digest(token).into())
     }
 
     /// The hash itself.

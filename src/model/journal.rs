@@ -52,12 +52,22 @@ kinds! {
     What {
         /// The site's memory was lost; the detail says what was set aside.
         StoreLost,
+        /// The site file changed, and what it says now is in force; the detail says what that is.
+        SiteFileChanged,
         /// A person gave an order; the detail says who and which.
         Ordered,
+        /// A drop was accepted; the detail names its file, the digest of that, and its objects.
+        DropAccepted,
+        /// A drop was refused; the detail says why.
+        DropRejected,
+        /// A manifest declares now what came by a drop.
+        TakenOver,
         /// A rollout was accepted.
         RolloutAccepted,
         /// A newer revision or rollout took over.
         RolloutSuperseded,
+        /// A rollout was cancelled.
+        RolloutCancelled,
         /// The members of a rollout were frozen.
         Frozen,
         /// A wave opened.
@@ -68,12 +78,18 @@ kinds! {
         RolloutReady,
         /// Too many members failed.
         LimitReached,
+        /// An artifact begins to come over the network.
+        ArtifactFetching,
         /// An artifact was verified.
         ArtifactVerified,
         /// An artifact could not be had.
         ArtifactFailed,
+        /// An artifact that nobody needs made room.
+        ArtifactCollected,
         /// A gateway was seen for the first time.
         FirstSeen,
+        /// Two machines use one id, or no longer.
+        DuplicateIdentity,
         /// An order was offered.
         Offered,
         /// An offer was taken back.

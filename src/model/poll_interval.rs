@@ -5,12 +5,18 @@ use std::time::Duration;
 /// From this on gateways with work may be told to come sooner; a site with shorter intervals is quick enough.
 const SHORTEST_AT_WORK: Duration = Duration::from_secs(30);
 
+/// Clients take whole seconds, and of less than this a tenth is none.
+const SHORTEST_SPREAD: Duration = Duration::from_secs(10);
+
 /// What a gateway is told: `interval`, up to a tenth more or less, in whole seconds of at least one. Always the same for
 /// the same gateway, so that its silence can be measured by it.
 pub fn told(interval: Duration, gateway: &str) -> Duration {
+    if interval < SHORTEST_SPREAD {
+        return interval.max(Duration::from_secs(1));
+    }
     let spread = 900 + fnv(gateway) % 201;
     let seconds = (interval.as_secs().saturating_mul(spread) + 500) / 1000;
-    Duration::from_secs(seconds.max(1))
+    Duration::from_secs(seconds)
 }
 
 /// What a gateway is told while it has work in hand: a third, so that it hears soon of what changes, but never under half
@@ -42,7 +48,9 @@ mod tests {
             assert!((10..=80).contains(&many), "{many} of 500 gateways poll every {seconds} s");
         }
         assert_eq!(told(MINUTE, "gw-7"), told(MINUTE, "gw-7"));
-        assert_eq!(told(Duration::from_secs(1), "gw-7"), Duration::from_secs(1));
+        for seconds in 1..10 {
+            assert!((0..500).all(|n| told(Duration::from_secs(seconds), &format!("gw-{n}")).as_secs() == seconds));
+        }
         assert_eq!(told(Duration::ZERO, "gw-7"), Duration::from_secs(1));
     }
 

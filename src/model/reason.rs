@@ -44,6 +44,8 @@ reasons! {
             "put the manifest back or correct it, or leave it: nothing new starts; `lamplighter status` shows what is refused";
         Held: "the gateway is held",
             "set `hold: false` on its EdgeGateway";
+        DuplicateIdentity: "two machines use the gateway's id: from two addresses in turns it reports different versions",
+            "give each machine an id and a token of its own; it goes on once only one was seen for two intervals, or both report the same version";
         UnknownVersion: "what the gateway runs is not known, because the site's memory was lost or the gateway answers to orders that this site never gave",
             "let the gateway report its version as an attribute";
         Paused: "the rollout is paused, by its spec or because too many members failed",
@@ -52,6 +54,8 @@ reasons! {
             "see the artifact's state in `lamplighter status`";
         WaveNotOpen: "an earlier wave is not proven yet",
             "wait for the wave before; `lamplighter status` shows it";
+        Cancelling: "the gateway was told to drop a cancelled order, and has not answered or not said yet what it runs",
+            "wait: without an answer the order is closed by force after `deadlines.cancel`";
         ActionOpen: "the gateway is busy with another order",
             "wait until that order ends";
         Offline: "the gateway is not polling",
@@ -82,6 +86,8 @@ reasons! {
             "look at the gateway's update client";
         SuccessWithoutDownload: "the gateway reported success without having downloaded the artifact",
             "look at the gateway's update client and its saved state";
+        BytesSpent: "the gateway was sent so much of the artifact, again and again, that its budget of bytes is spent",
+            "look at why its downloads come to nothing; raise `maxBytes` if its link is just bad";
         Regressed: "the gateway went silent or fell back to another version while its wave was being watched",
             "look at the gateway";
     }
@@ -96,12 +102,16 @@ reasons! {
             "nothing";
         NotSelected: "the rollout no longer selects the gateway",
             "nothing, or correct the selector";
+        Cancelled: "the rollout was cancelled before the gateway had the whole artifact",
+            "nothing, or give the rollout another version";
     }
 }
 
 reasons! {
     /// Why a rollout is under way and not done.
     ReconcilingReason {
+        Cancelling: "it is cancelled, and gateways have not dropped their orders yet or are installing",
+            "wait; `lamplighter why GATEWAY` says what a gateway does";
         Unlisted: "no manifest that is accepted declares it any more; nothing new starts",
             "put the manifest back or correct it, or leave it";
         Paused: "its spec pauses it",
@@ -118,6 +128,8 @@ reasons! {
 reasons! {
     /// Why a rollout needs a person.
     StalledReason {
+        Cancelled: "it was cancelled; nothing of it is offered any more, also if `cancelled` is taken away again",
+            "nothing, or give it another version without `cancelled`";
         StoreLost: "the site's memory was lost, so holds and pauses are unknown",
             "look at what was set aside, then run `lamplighter resume`";
         ArtifactFailed: "the artifact could not be had from any of its sources, or has another size or digest than the rollout says",

@@ -38,10 +38,23 @@ pub struct RolloutSpec {
     pub deadlines: Deadlines,
     /// Tries per gateway, 1 to 10.
     pub attempts: u8,
+    /// So many bytes of the artifact one gateway may be sent; none: [`Bounds::ARTIFACTS`] times its size.
+    #[serde(default)]
+    pub max_bytes: Option<u64>,
     /// What makes an update a success.
     pub confirm_by: ConfirmBy,
     /// Offer nothing new and open no wave.
     pub paused: bool,
+    /// Call it off.
+    #[serde(default)]
+    pub cancelled: bool,
+}
+
+impl RolloutSpec {
+    /// So many bytes of the artifact one gateway may be sent.
+    pub fn budget(&self) -> u64 {
+        self.max_bytes.unwrap_or_else(|| self.artifact.size.saturating_mul(Bounds::ARTIFACTS))
+    }
 }
 
 /// How fast a rollout goes, and when it stops.
@@ -91,12 +104,21 @@ pub struct Deadlines {
     pub install: Duration,
     /// From the gateway's word to the proof of it.
     pub confirm: Duration,
+    /// From the cancellation of an order to the gateway's answer.
+    #[serde(default = "Deadlines::cancel")]
+    pub cancel: Duration,
+}
+
+impl Deadlines {
+    fn cancel() -> Duration {
+        Duration::from_secs(1_800)
+    }
 }
 
 impl Default for Deadlines {
     fn default() -> Self {
         let minutes = |m: u64| Duration::from_secs(60 * m);
-        Self { download: minutes(120), install: minutes(60), confirm: minutes(30) }
+        Self { download: minutes(120), install: minutes(60), confirm: minutes(30), cancel: Self::cancel() }
     }
 }
 
@@ -120,6 +142,8 @@ impl Bounds {
     pub const ATTEMPTS: u8 = 3;
     /// The most tries per gateway.
     pub const MOST_ATTEMPTS: u8 = 10;
+    /// A gateway is sent the artifact so many times over, if nothing is said.
+    pub const ARTIFACTS: u64 = 10;
     /// The most waves of one rollout.
     pub const MOST_WAVES: usize = 16;
     /// A deadline covers at least so many polls.

@@ -5,7 +5,7 @@ use std::fmt;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Error, Visitor};
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::model::Invalid;
 
@@ -34,7 +34,8 @@ pub fn parse_bytes(text: &str) -> Result<u64, Invalid> {
 }
 
 /// A size as it stands in a file, not yet checked.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
 pub struct IntOrBytes(pub String);
 
 impl<'de> Deserialize<'de> for IntOrBytes {

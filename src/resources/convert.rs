@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::labels::{Labels, check_labels};
 use super::{
     Artifact, ConfirmBy, Deadlines, EdgeGateway, FieldError, IntOrPercent, OtaRollout, OtaRolloutSpec, Strategy, Wave,
+    parse_bytes,
 };
 use crate::model::{
     self, Bounds, GatewaySpec, Identity, RolloutSpec, Selector, Source, Texts, WaveSpec, format_duration,
@@ -36,12 +37,14 @@ pub fn rollout(object: &OtaRollout, setting: &Setting) -> Checked<(Identity, Rol
         strategy: strategy(spec.strategy.as_ref())?,
         deadlines: deadlines(spec.deadlines.as_ref(), setting.poll_interval)?,
         attempts: attempts(spec)?,
+        max_bytes: max_bytes(spec)?,
         confirm_by: match spec.confirm_by {
             None | Some(ConfirmBy::Auto) => model::ConfirmBy::Auto,
             Some(ConfirmBy::ReportedVersion) => model::ConfirmBy::ReportedVersion,
             Some(ConfirmBy::Feedback) => model::ConfirmBy::Feedback,
         },
         paused: spec.paused.unwrap_or(false),
+        cancelled: spec.cancelled.unwrap_or(false),
     };
     Ok((Identity(name), checked))
 }
@@ -202,7 +205,19 @@ fn deadlines(typed: Option<&Deadlines>, poll_interval: Duration) -> Checked<mode
         download: one("download", typed.download.as_ref(), default.download)?,
         install: one("install", typed.install.as_ref(), default.install)?,
         confirm: one("confirm", typed.confirm.as_ref(), default.confirm)?,
+        cancel: one("cancel", typed.cancel.as_ref(), default.cancel)?,
     })
+}
+
+fn max_bytes(spec: &OtaRolloutSpec) -> Checked<Option<u64>> {
+    let Some(typed) = &spec.max_bytes else { return Ok(None) };
+    let bytes = parse_bytes(&typed.0).map_err(|error| FieldError::new("spec.maxBytes", error.0))?;
+    if i64::try_from(bytes).is_ok_and(|bytes| bytes < spec.artifact.size_bytes) {
+        let why =
+            format!("is {bytes}, less than the artifact's {}: nobody could download it", spec.artifact.size_bytes);
+        return Err(FieldError::new("spec.maxBytes", why));
+    }
+    Ok(Some(bytes))
 }
 
 fn attempts(spec: &OtaRolloutSpec) -> Checked<u8> {

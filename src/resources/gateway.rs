@@ -25,7 +25,7 @@ pub struct EdgeGatewaySpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 256), regex(pattern = r"^[A-Za-z0-9._~:@-]+$"))]
     pub controller_id: Option<String>,
-    /// How the gateway proves who it is. Default: nothing, and the gateway cannot sign in.
+    /// How the gateway proves who it is. Default: by what the site file's devices.tokens and devices.tls.clientCa offer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auth: Option<Auth>,
     /// Give the gateway no new order. Default: false.

@@ -117,7 +117,7 @@ fn kind(value: &Value) -> Result<Kind, FieldError> {
         (other, _) => Err(FieldError::new(
             "kind",
             format!(
-                "{} of {:?} is none of Lamplighter's kinds; take it out of the manifest directory",
+                "{} of {:?} is none of Lamplighter's kinds; take it out of this directory",
                 shorten(kind),
                 shorten(other)
             ),

@@ -5,8 +5,8 @@ use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::IntOrPercent;
 use super::labels::{Labels, labels_schema};
+use super::{IntOrBytes, IntOrPercent};
 
 /// Brings the selected gateways to one artifact, wave by wave.
 #[derive(CustomResource, Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -39,6 +39,10 @@ pub struct OtaRolloutSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 10))]
     pub attempts: Option<i32>,
+    /// How many bytes of the artifact one gateway may be sent, such as 2Gi: at least the artifact's size. A gateway that
+    /// downloads it again and again stops there. Default: ten times the artifact's size.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_bytes: Option<IntOrBytes>,
     /// What makes an update a success. ReportedVersion: the gateway reports the new version. Feedback: the gateway says
     /// so, and is still there a while later. Auto: ReportedVersion for a gateway that ever reported a version of this
     /// artifact, else Feedback. Default: Auto.
@@ -47,6 +51,10 @@ pub struct OtaRolloutSpec {
     /// Offer nothing new and open no wave; updates that a gateway took already go on. Default: false.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paused: Option<bool>,
+    /// Call it off for good: offers are taken back, downloads cancelled; what a gateway has whole it installs. Taking
+    /// it away again revives nothing: give the rollout another version. Default: false.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cancelled: Option<bool>,
 }
 
 /// A firmware file.
@@ -128,6 +136,11 @@ pub struct Deadlines {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 2, max = 32), regex(pattern = r"^([0-9]+(ms|s|m|h|d))+$"))]
     pub confirm: Option<String>,
+    /// From the cancellation of an order to the gateway's answer, such as "30m"; then it is closed by force. Default:
+    /// 30m.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 2, max = 32), regex(pattern = r"^([0-9]+(ms|s|m|h|d))+$"))]
+    pub cancel: Option<String>,
 }
 
 /// What makes an update a success.

@@ -16,7 +16,7 @@ pub struct Clock {
     /// Site time when this process started, and the boot clock then.
     start: (SiteTime, Duration),
     /// Not looked at for longer than this, the process stood still: it was stopped, or the machine slept.
-    longest: Duration,
+    longest: Cell<Duration>,
     /// What the boot clock said last.
     seen: Cell<Duration>,
     /// How much of the boot clock's time did not count.
@@ -35,7 +35,7 @@ impl Clock {
         Self {
             boot_id,
             start: (saved.site.resumed(gap), boot),
-            longest: told.max(Presence::SHORTEST_INTERVAL) / 2,
+            longest: Cell::new(longest(told)),
             seen: Cell::new(boot),
             skipped: Cell::default(),
             stood_still: Cell::default(),
@@ -52,7 +52,7 @@ impl Clock {
     /// deadline, all of which are several intervals long.
     fn site(&self, boot: Duration) -> SiteTime {
         let gap = boot.saturating_sub(self.seen.replace(boot));
-        let beyond = gap.saturating_sub(self.longest);
+        let beyond = gap.saturating_sub(self.longest.get());
         if !beyond.is_zero() {
             self.skipped.set(self.skipped.get() + beyond);
             self.stood_still.set(Some(self.stood_still.get().unwrap_or_default() + gap));
@@ -66,9 +66,14 @@ impl Clock {
         self.stood_still.take()
     }
 
+    /// Gateways are told another interval from now on.
+    pub fn set_told(&self, told: Duration) {
+        self.longest.set(longest(told));
+    }
+
     /// Somebody must look at the clock this often for a standstill to be told from a quiet site.
     pub fn heartbeat(&self) -> Duration {
-        self.longest / 2
+        self.longest.get() / 2
     }
 
     /// This moment as it goes to disk.
@@ -76,6 +81,11 @@ impl Clock {
         let boot_ms = u64::try_from(boot_clock().as_millis()).unwrap_or(u64::MAX);
         SavedTime { site, boot_id: self.boot_id.clone(), boot_ms }
     }
+}
+
+/// Without a look for longer than half an interval the process stood still.
+fn longest(told: Duration) -> Duration {
+    told.max(Presence::SHORTEST_INTERVAL) / 2
 }
 
 /// It counts while the machine sleeps, and no person can set it.

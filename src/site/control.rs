@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::rc::Rc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -19,9 +20,10 @@ use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio::time::timeout;
 use tracing::{debug, warn};
 
-use super::report::{Acceptance, JournalFilter};
+use super::report::{self, Acceptance, JournalFilter, no_such_gateway};
+use crate::artifact::Keeper;
 use crate::device::Envelope;
-use crate::model::{Event, Order};
+use crate::model::{Digest, Event, Order};
 
 /// A question of a person, answered between two steps.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,6 +40,8 @@ pub enum Query {
     Artifacts,
     /// Gateways that nobody declared are let in; by whom.
     Accept(Acceptance, String),
+    /// Was a drop with this content accepted at any time? Only the drop directory asks.
+    IsDropAccepted(Digest),
 }
 
 /// What the loop says to a question.
@@ -67,6 +71,7 @@ const HEADER_TIMEOUT: Duration = Duration::from_secs(5);
 /// The ways into the loop.
 #[derive(Debug, Clone)]
 pub(super) struct Control {
+    pub keeper: Rc<Keeper>,
     pub queries: mpsc::Sender<Asked>,
     pub events: mpsc::Sender<Envelope>,
 }
@@ -132,6 +137,10 @@ async fn connection(stream: UnixStream, control: Control) {
     }
 }
 
+fn no_such_path() -> Response<Full<Bytes>> {
+    error(StatusCode::NOT_FOUND, "this site knows no such path; it may be older than this command")
+}
+
 async fn answer(request: Request<Incoming>, control: Control, who: String) -> Response<Full<Bytes>> {
     let path = request.uri().path();
     let query = match (request.method(), path) {
@@ -146,12 +155,13 @@ async fn answer(request: Request<Incoming>, control: Control, who: String) -> Re
             Ok(wanted) => Query::Accept(wanted, who),
             Err(why) => return error(StatusCode::BAD_REQUEST, &why),
         },
+        (&Method::POST, "/v1/artifacts/prune") => return prune(&control, who).await,
         (&Method::POST, "/v1/resume") => return order(&control, Order::Resume, who).await,
-        (&Method::GET, _) if path.starts_with("/v1/why/") => {
-            let name = path.trim_start_matches("/v1/why/");
-            Query::Why(percent_encoding::percent_decode_str(name).decode_utf8_lossy().into_owned())
-        }
-        _ => return error(StatusCode::NOT_FOUND, "there is no such path here"),
+        (&Method::GET, _) => match path.strip_prefix("/v1/why/") {
+            Some(name) => Query::Why(percent_encoding::percent_decode_str(name).decode_utf8_lossy().into_owned()),
+            None => return no_such_path(),
+        },
+        _ => return no_such_path(),
     };
     let (reply, answer) = oneshot::channel();
     if control.queries.send((query, reply)).await.is_err() {
@@ -159,10 +169,7 @@ async fn answer(request: Request<Incoming>, control: Control, who: String) -> Re
     }
     match answer.await {
         Ok(Answer::Json(json)) => json_response(StatusCode::OK, json),
-        Ok(Answer::NoSuchGateway(name)) => {
-            let why = format!("there is no gateway {name:?}; `lamplighter status --gateways` lists them");
-            error(StatusCode::NOT_FOUND, &why)
-        }
+        Ok(Answer::NoSuchGateway(name)) => error(StatusCode::NOT_FOUND, &no_such_gateway(&name)),
         Ok(Answer::Refused(why)) => error(StatusCode::BAD_REQUEST, &why),
         Ok(Answer::Unreadable(why)) => {
             error(StatusCode::SERVICE_UNAVAILABLE, &format!("{why}; look at the log and the disk, then ask again"))
@@ -193,6 +200,17 @@ async fn order(control: &Control, order: Order, who: String) -> Response<Full<By
         return json_response(StatusCode::OK, b"{}".to_vec());
     }
     error(StatusCode::SERVICE_UNAVAILABLE, "the order could not be saved; look at the log and give it again")
+}
+
+/// What went is answered once it is on disk that it went.
+async fn prune(control: &Control, who: String) -> Response<Full<Bytes>> {
+    match control.keeper.prune(&who).await {
+        Ok(freed) => match serde_json::to_vec(&report::freed(freed)) {
+            Ok(json) => json_response(StatusCode::OK, json),
+            Err(why) => error(StatusCode::INTERNAL_SERVER_ERROR, &why.to_string()),
+        },
+        Err(why) => error(StatusCode::SERVICE_UNAVAILABLE, &format!("{why}; what went before that is in the log")),
+    }
 }
 
 fn error(status: StatusCode, why: &str) -> Response<Full<Bytes>> {

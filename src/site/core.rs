@@ -35,6 +35,17 @@ impl Core {
         Self { state, views: Views::default(), site_unsaved }
     }
 
+    /// The site as it stood when its store was last written, for people to read: what is derived is derived again, and
+    /// nothing of it may be committed.
+    pub fn at_rest(snapshot: Snapshot, settings: Settings) -> Self {
+        let now = Now { site: snapshot.time.site, wall: None };
+        let mut core = Self::rebuild(snapshot, settings, ActionId::base(0));
+        // what the last list showed is in the records of its objects
+        core.state.listed = true;
+        core.step(now, vec![Event::Started]);
+        core
+    }
+
     /// Takes what happened until `now`, decides, and says what to commit, to show and to answer.
     pub fn step(&mut self, now: Now, events: Vec<Event>) -> Stepped {
         let mut draft = Draft::new(&mut self.state, now);

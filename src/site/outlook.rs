@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use super::wanted::united;
 use crate::device::{self, Entry, Offer};
 use crate::engine::{self, Changes, GatewayView, State};
 use crate::model::{ArtifactSpec, ControllerId, Digest, SiteTime};
@@ -30,7 +31,8 @@ impl Views {
     pub(super) fn outlook(&mut self, state: &State, changes: &Changes) -> Outlook {
         let first = !std::mem::replace(&mut self.complete, true);
         let board = if first { self.board(state, state.gateways.keys()) } else { self.board(state, &changes.seen) };
-        let wanted = (first || !changes.rollouts.is_empty()).then(|| wanted(state));
+        let concerned = !changes.rollouts.is_empty() || !changes.members.is_empty();
+        let wanted = (first || concerned).then(|| wanted(state));
         self.shared.retain(|_, artifact| Rc::strong_count(artifact) > 1);
         Outlook { board, wanted, next_due: engine::next_due(state) }
     }
@@ -48,6 +50,7 @@ impl Views {
         let offer = view.offer.map(|offer| Offer {
             action: offer.action,
             link: offer.link,
+            cancel: offer.cancel,
             fetched: offer.fetched,
             served: offer.served,
             artifact: self.share(offer.artifact, offer.sums),
@@ -70,18 +73,6 @@ impl Views {
     }
 }
 
-/// One entry per digest, however many rollouts want it, with the sources of them all.
 fn wanted(state: &State) -> Vec<ArtifactSpec> {
-    let mut by_digest: BTreeMap<Digest, ArtifactSpec> = BTreeMap::new();
-    for spec in engine::wanted_artifacts(state).into_values() {
-        match by_digest.get_mut(&spec.key.digest) {
-            None => _ = by_digest.insert(spec.key.digest, spec),
-            Some(known) => {
-                let more = spec.sources.into_iter().filter(|source| !known.sources.contains(source));
-                let more: Vec<_> = more.collect();
-                known.sources.extend(more);
-            }
-        }
-    }
-    by_digest.into_values().collect()
+    united(engine::wanted_artifacts(state).into_values())
 }

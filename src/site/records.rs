@@ -8,8 +8,8 @@ use crate::engine::{
 };
 use crate::model::{ActionId, RolloutId, SiteTime, WaitingReason};
 use crate::store::{
-    ActionRecord, ArtifactRecord, Batch, FrozenRecord, GatewayRecord, MemberRecord, RolloutRecord, ServedRecord,
-    SiteRecord, Snapshot, StepRecord, TrippedRecord, WaveRecord,
+    ActionRecord, ArtifactRecord, Batch, DropRecord, FrozenRecord, GatewayRecord, MemberRecord, RolloutRecord,
+    ServedRecord, SiteRecord, Snapshot, StepRecord, TrippedRecord, WaveRecord,
 };
 
 /// What a step changed, as one transaction. Its time is filled in at the commit.
@@ -25,10 +25,12 @@ pub(super) fn batch(state: &State, changes: Changes) -> Batch {
             .artifacts
             .into_iter()
             .filter_map(|digest| {
-                let sums = state.artifacts.get(&digest)?.sums.clone()?;
-                Some((digest, Some(ArtifactRecord { sums })))
+                let Some(artifact) = state.artifacts.get(&digest) else { return Some((digest, None)) };
+                let (sums, names) = (artifact.sums.clone()?, artifact.names.clone());
+                Some((digest, Some(ArtifactRecord { sums, names })))
             })
             .collect(),
+        drops: with(changes.drops, |digest| state.drops.get(digest).map(|order| DropRecord { order: *order })),
         journal: changes.journal,
     }
 }
@@ -48,8 +50,9 @@ pub(super) fn state(snapshot: Snapshot, settings: Settings, action_base: ActionI
         artifacts: snapshot
             .artifacts
             .into_iter()
-            .map(|(digest, record)| (digest, Artifact { sums: Some(record.sums), failed: None }))
+            .map(|(digest, record)| (digest, Artifact { sums: Some(record.sums), failed: None, names: record.names }))
             .collect(),
+        drops: snapshot.drops.into_iter().map(|(digest, record)| (digest, record.order)).collect(),
         listed: false,
         refused: Vec::new(),
     };
@@ -60,6 +63,9 @@ pub(super) fn state(snapshot: Snapshot, settings: Settings, action_base: ActionI
         let member = Member { key, ..member(record) };
         if let (Some(gateway), true) = (state.gateways.get_mut(&id), member.open_action().is_some()) {
             gateway.busy = Some(rollout_id);
+        }
+        if let (Some(gateway), true) = (state.gateways.get_mut(&id), member.is_unsettled()) {
+            gateway.unsettled = true;
         }
         rollout.members.insert(id, member);
     }
@@ -86,8 +92,8 @@ fn gateway_record(gateway: &Gateway) -> GatewayRecord {
     let served = gateway.served.iter().map(|s| ServedRecord { digest: s.digest, fully: s.fully }).collect();
     GatewayRecord {
         spec: gateway.spec,
+        origin: gateway.origin,
         listed: gateway.listed,
-        registered: gateway.registered,
         presence: gateway.presence,
         interval: gateway.interval,
         client: gateway.client,
@@ -95,16 +101,18 @@ fn gateway_record(gateway: &Gateway) -> GatewayRecord {
         former_keys: gateway.former_keys,
         attributes_due: gateway.attributes_due,
         unknown_version: gateway.unknown_version,
+        duplicate: gateway.duplicate,
         strange_ids: gateway.strange_ids,
         served,
+        previous: gateway.previous,
     }
 }
 
 fn gateway(record: GatewayRecord) -> Gateway {
     Gateway {
         spec: record.spec,
+        origin: record.origin,
         listed: record.listed,
-        registered: record.registered,
         presence: record.presence,
         interval: record.interval,
         client: record.client,
@@ -112,9 +120,14 @@ fn gateway(record: GatewayRecord) -> Gateway {
         former_keys: record.former_keys,
         attributes_due: record.attributes_due,
         unknown_version: record.unknown_version,
+        duplicate: record.duplicate,
+        shared: false,
+        sightings: Vec::new(),
         strange_ids: record.strange_ids,
         served: record.served.iter().map(|s| Served { digest: s.digest, fully: s.fully }).collect(),
+        previous: record.previous,
         busy: None,
+        unsettled: false,
         bodies: 0,
         idle_since: SiteTime::default(),
         paced: Default::default(),
@@ -129,6 +142,7 @@ fn rollout_record(rollout: &Rollout) -> RolloutRecord {
         identity: rollout.identity.clone(),
         arrival: rollout.arrival,
         spec: (*rollout.spec).clone(),
+        origin: rollout.origin,
         listed: rollout.listed,
         replaced: rollout.replaced,
         frozen: rollout
@@ -141,6 +155,7 @@ fn rollout_record(rollout: &Rollout) -> RolloutRecord {
             failures: t.failures,
             limit: t.limit,
         }),
+        cancelled: rollout.cancelled,
         ready_at: rollout.ready_at,
     }
 }
@@ -151,15 +166,17 @@ fn rollout(record: RolloutRecord) -> Rollout {
         identity: record.identity,
         arrival: record.arrival,
         spec: Rc::new(record.spec),
+        origin: record.origin,
         listed: record.listed,
         replaced: record.replaced,
         frozen: record
             .frozen
             .map(|frozen| Frozen { total: frozen.total, waves: frozen.waves.into_iter().map(wave).collect() }),
         tripped: record.tripped.map(|t| Tripped { at: t.at, wave: t.wave, failures: t.failures, limit: t.limit }),
+        cancelled: record.cancelled,
         ready_at: record.ready_at,
         members: Default::default(),
-        queue: Vec::new(),
+        queue: Rc::default(),
         // at once: what is due is not on disk
         next_due: Some(SiteTime::default()),
     }
@@ -184,6 +201,7 @@ fn member_record(member: &Member) -> MemberRecord {
         not_fetched: member.not_fetched,
         retry_at: member.retry_at,
         action: member.action.as_ref().map(action_record),
+        spent: member.spent,
         message: member.message.clone(),
         reported: member.reported.clone(),
     }
@@ -210,6 +228,7 @@ fn member(record: MemberRecord) -> Member {
         not_fetched: record.not_fetched,
         retry_at: record.retry_at,
         action: record.action.map(action),
+        spent: record.spent,
         message: record.message,
         reported: record.reported,
     }
@@ -226,6 +245,7 @@ fn action_record(action: &Action) -> ActionRecord {
         excused,
         overdue,
         hidden,
+        cancelling,
         confirm_from,
         deadline,
     } = action.clone();
@@ -239,6 +259,7 @@ fn action_record(action: &Action) -> ActionRecord {
         excused,
         overdue,
         hidden,
+        cancelling,
         confirm_from,
         deadline,
     }
@@ -255,8 +276,22 @@ fn action(record: ActionRecord) -> Action {
         excused,
         overdue,
         hidden,
+        cancelling,
         confirm_from,
         deadline,
     } = record;
-    Action { id, aliases, open, fetched, ever_fetched, requested, excused, overdue, hidden, confirm_from, deadline }
+    Action {
+        id,
+        aliases,
+        open,
+        fetched,
+        ever_fetched,
+        requested,
+        excused,
+        overdue,
+        hidden,
+        cancelling,
+        confirm_from,
+        deadline,
+    }
 }

@@ -1,12 +1,8 @@
 //! Starting and stopping a site: opens what it needs in the right order, and lets the shell run.
 
 use std::cell::RefCell;
-use std::io;
-use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::rc::Rc;
 
-use tokio::net::TcpListener;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::spawn_local;
 use tracing::{info, warn};
@@ -14,61 +10,49 @@ use tracing::{info, warn};
 use super::clock::Clock;
 use super::control::{self, Control};
 use super::core::Core;
+use super::credentials::{self, Files, Notices};
+use super::drops::DropDesk;
 use super::endpoints::Endpoints;
+use super::open::{Open, RunError};
 use super::shell::{Shell, action_base, settings};
-use crate::artifact::{Cache, Keeper, LeastSpeed, Patience, Uplink};
-use crate::config::SiteConfig;
-use crate::device::{self, Board, Caps, Context, Envelope, Opened, Pacing, Presence, Sink, Strangers, ddi};
+use super::site_file::{self, Standing};
+use super::wanted;
+use crate::artifact::{Keeper, LeastSpeed, Patience, Uplink};
+use crate::config::{SiteConfig, SiteFile};
+use crate::device::{self, Board, Caps, Context, Envelope, Opened, Presence, Sink, Strangers, ddi};
+use crate::intake::drops::{self, Drops};
 use crate::intake::{self, Manifests, Pace};
-use crate::model::{Digest, Event, Listing};
-use crate::store::{Handle, OpenError};
+use crate::model::{Digest, Event, Listing, Verdict};
 
 /// Events that may wait for the loop; whoever has more to say waits.
 const EVENTS: usize = 256;
 const QUERIES: usize = 8;
 
-/// Why a site does not start.
-#[derive(Debug, thiserror::Error)]
-pub enum RunError {
-    /// The store.
-    #[error(transparent)]
-    Store(#[from] OpenError),
-    /// The artifact cache.
-    #[error("cannot open the artifact cache in {0}: {1}")]
-    Cache(String, #[source] io::Error),
-    /// The device address.
-    #[error("cannot listen on {0}: {1}; is another process there? `devices.listen` in the site file says where")]
-    Listen(SocketAddr, #[source] io::Error),
-    /// The control socket.
-    #[error("cannot make the control socket {0}: {1}")]
-    Control(String, #[source] io::Error),
-    /// The endpoints file.
-    #[error("cannot write endpoints.json into {0}: {1}")]
-    Endpoints(String, #[source] io::Error),
-}
-
-/// Runs a site until `stop` says so. Needs a `LocalSet` on a current-thread runtime.
-pub async fn run(config: SiteConfig, mut stop: watch::Receiver<bool>) -> Result<(), RunError> {
+/// Runs a site with the configuration that its file has, until `stop` says so. Needs a `LocalSet` on a current-thread runtime.
+pub async fn run(file: SiteFile, config: SiteConfig, mut stop: watch::Receiver<bool>) -> Result<(), RunError> {
     let config = Rc::new(config);
-    let (store, recalled) = Handle::open_directory(&config.state).await?;
-    let clock = Rc::new(Clock::resumed(&recalled.snapshot.time, config.devices.poll_interval));
-    let cache = Cache::open(&config.state, config.disk_reserve)
-        .map_err(|error| RunError::Cache(config.state.display().to_string(), error))?;
-    let devices = TcpListener::bind(config.devices.listen)
-        .await
-        .map_err(|error| RunError::Listen(config.devices.listen, error))?;
-    let bound = devices.local_addr().map_err(|error| RunError::Listen(config.devices.listen, error))?;
-    let socket = Endpoints::control(&config.state);
-    let socket_file = RemovedAtEnd(socket.clone());
-    let people = control::bind(&socket, config.control_group.as_deref())
-        .map_err(|error| RunError::Control(socket.display().to_string(), error))?;
+    // before anything is made: what a person wrote may be wrong
+    let secret_files = Files::of(&config.devices);
+    let loaded = secret_files.load();
+    let print = loaded.print;
+    let (tls, tokens) = loaded.whole()?;
+    let Open { store, recalled, clock, cache, devices, bound, people, socket } = Open::new(&config).await?;
 
     let (events_in, events) = mpsc::channel::<Envelope>(EVENTS);
     let (queries_in, queries) = mpsc::channel(QUERIES);
-    let (wanted, wanted_seen) = watch::channel(Vec::new());
+    let (wanted, wanted_by_rollouts) = watch::channel(Vec::new());
+    let (dropped, wanted_by_drops) = watch::channel(Vec::new());
+    let (all_wanted, wanted_seen) = watch::channel(Vec::new());
+    let (committed, commits) = watch::channel(0);
+    let shown_drops = Rc::default();
     let keeper = Keeper::new(cache, Patience::default(), uplink(&config));
-    let context = context(&config, &clock, &keeper, events_in.clone());
-    let manifests = Manifests::new(config.manifests.clone(), config.devices.poll_interval);
+    ask_before_collecting(&keeper, events_in.clone());
+    let context = context(&config, tokens, &clock, &keeper, events_in.clone());
+    let (manifests, manifests_seen) = watch::channel(site_file::manifests(&config));
+    let (said, said_by_file) = watch::channel(None);
+    let standing = Standing::new(&file.path, clock.now().site);
+    context.tls.replace(tls);
+    let notices = Rc::new(Notices::default());
     let mut shell = Shell {
         core: Core::rebuild(Default::default(), settings(&config), action_base()),
         store,
@@ -77,17 +61,22 @@ pub async fn run(config: SiteConfig, mut stop: watch::Receiver<bool>) -> Result<
         presence: context.presence.clone(),
         keeper: keeper.clone(),
         wanted,
-        manifests: manifests.clone(),
+        drops: Rc::clone(&shown_drops),
+        committed,
+        manifests,
         devices: context.clone(),
+        notices: notices.clone(),
         next_due: None,
         saved_at: recalled.snapshot.time.site,
         trouble: None,
         config: config.clone(),
+        site_file: standing,
+        said_by_file,
     };
 
     // the first step sees what the manifests say, so that an edit made while the site was down counts before any device
     let (files, files_seen) = watch::channel(0);
-    let first = follow(manifests, files, events_in.clone());
+    let first = follow(manifests_seen, files, events_in.clone());
     let listing = tokio::select! {
         listing = first => listing.unwrap_or_default(),
         _ = stop.wait_for(|stop| *stop) => return Ok(()),
@@ -95,20 +84,40 @@ pub async fn run(config: SiteConfig, mut stop: watch::Receiver<bool>) -> Result<
     let opening = shell.rebuild(recalled, listing);
     shell.take(opening).await;
 
-    spawn_local(control::serve(people, Control { queries: queries_in, events: events_in.clone() }));
+    spawn_local(site_file::follow(file, Pace::default(), said));
+    spawn_local(wanted::unite(wanted_by_rollouts, wanted_by_drops, all_wanted));
+    if let Some(dir) = config.drops.clone() {
+        let drops_there = Drops::new(dir, config.devices.poll_interval, drops::Pace::default());
+        let desk = DropDesk {
+            events: events_in.clone(),
+            queries: queries_in.clone(),
+            keeper: keeper.clone(),
+            wanted: dropped,
+            shown: shown_drops,
+            committed: commits,
+        };
+        spawn_local(drops::follow(drops_there, desk));
+    }
+    spawn_local(control::serve(
+        people,
+        Control { queries: queries_in, events: events_in.clone(), keeper: keeper.clone() },
+    ));
     let reports = events_in.clone();
     spawn_local(async move {
         keeper.run(wanted_seen, files_seen, async |event| send(&reports, event).await).await;
     });
+    spawn_local(credentials::follow(secret_files, print, context.clone(), notices));
     let server = spawn_local(device::serve(devices, context, async move {
         // an error means that nobody can say stop any more
         let _ = stop.wait_for(|stop| *stop).await;
         info!("stopping");
     }));
-    let endpoints = Endpoints { pid: std::process::id(), devices: format!("http://{bound}"), control: socket };
+    let scheme = if config.devices.tls.is_some() { "https" } else { "http" };
+    let endpoints =
+        Endpoints { pid: std::process::id(), devices: format!("{scheme}://{bound}"), control: socket.0.clone() };
     endpoints.write(&config.state).map_err(|error| RunError::Endpoints(config.state.display().to_string(), error))?;
     info!(site = config.site, devices = %endpoints.devices, "running");
-    warn!("devices are served over plain HTTP (devices.insecure), on this machine only");
+    warn_if_insecure(&config);
 
     // what is under way is decided to its end: the loop outlives the server
     let nothing_under_way = async {
@@ -116,13 +125,36 @@ pub async fn run(config: SiteConfig, mut stop: watch::Receiver<bool>) -> Result<
     };
     shell.run(events, queries, nothing_under_way).await;
     // before the state directory is free: the next process makes its own
-    drop(socket_file);
+    drop(socket);
     shell.stop().await;
     Ok(())
 }
 
+/// An artifact goes only once it is committed that nobody needs it.
+fn ask_before_collecting(keeper: &Keeper, events: mpsc::Sender<Envelope>) {
+    keeper.ask_before_collecting(move |digest, bytes, why| {
+        let events = events.clone();
+        Box::pin(async move {
+            let (reply, verdict) = oneshot::channel();
+            let sent = events.send((Event::Collect(digest, bytes, why), Some(reply))).await;
+            sent.is_ok() && verdict.await == Ok(Verdict::Accepted)
+        })
+    });
+}
+
+fn warn_if_insecure(config: &SiteConfig) {
+    if config.devices.is_open() {
+        warn!(
+            "devices are served over plain HTTP to whoever can reach them (devices.insecure): anybody on the way can read \
+             their tokens and change firmware"
+        );
+    } else if config.devices.tls.is_none() {
+        warn!("devices are served over plain HTTP (devices.insecure), on this machine only");
+    }
+}
+
 /// What fetching needs.
-fn uplink(config: &SiteConfig) -> Uplink {
+pub(super) fn uplink(config: &SiteConfig) -> Uplink {
     let uplink = config.uplink.clone();
     Uplink {
         bytes_per_second: uplink.bytes_per_second,
@@ -132,29 +164,20 @@ fn uplink(config: &SiteConfig) -> Uplink {
     }
 }
 
-/// A file that is there while the site runs, however that ends.
-struct RemovedAtEnd(PathBuf);
-
-impl Drop for RemovedAtEnd {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
-    }
-}
-
 /// What the device server needs.
-fn context(config: &SiteConfig, clock: &Rc<Clock>, keeper: &Rc<Keeper>, events: mpsc::Sender<Envelope>) -> Rc<Context> {
-    let devices = &config.devices;
-    let pacing = Pacing { told: devices.poll_interval, offline_after: devices.offline_after };
-    let settings = ddi::Settings {
-        tenants: devices.tenants.clone(),
-        poll_interval: devices.poll_interval,
-        url: devices.url.clone(),
-    };
-    let (clock, keeper) = (clock.clone(), keeper.clone());
+fn context(
+    config: &SiteConfig,
+    tokens: ddi::Tokens,
+    clock: &Rc<Clock>,
+    keeper: &Rc<Keeper>,
+    events: mpsc::Sender<Envelope>,
+) -> Rc<Context> {
+    let (clock, keeper, damaged) = (clock.clone(), keeper.clone(), keeper.clone());
     let open = move |digest: &Digest| match keeper.open(digest) {
         Ok(file) => Opened::Ready(file),
         Err(_) => Opened::NotReady,
     };
+    let devices = &config.devices;
     let caps = Caps {
         connections: devices.load.connections,
         per_address: devices.load.per_address,
@@ -164,10 +187,11 @@ fn context(config: &SiteConfig, clock: &Rc<Clock>, keeper: &Rc<Keeper>, events: 
     let strangers = Strangers::new(devices.registration, devices.registration_labels.clone());
     let context = Context::new(
         Rc::new(RefCell::new(Board::default())),
-        Rc::new(RefCell::new(Presence::new(pacing))),
-        settings,
+        Rc::new(RefCell::new(Presence::new(site_file::pacing(config)))),
+        site_file::device_settings(config, tokens),
         Rc::new(move || clock.now().site),
         Rc::new(open),
+        Rc::new(move |digest| damaged.invalidate(digest)),
         Sink::new(events),
         caps,
     );
@@ -177,7 +201,7 @@ fn context(config: &SiteConfig, clock: &Rc<Clock>, keeper: &Rc<Keeper>, events: 
 
 /// Follows the manifests; the first listing comes back here, later ones become events.
 fn follow(
-    manifests: Manifests,
+    manifests: watch::Receiver<Manifests>,
     files: watch::Sender<u64>,
     events: mpsc::Sender<Envelope>,
 ) -> oneshot::Receiver<Listing> {

@@ -13,14 +13,17 @@ use tracing::{error, info, warn};
 use super::clock::Clock;
 use super::control::{Answer, Asked, Query};
 use super::core::{Core, Stepped};
+use super::credentials::Notices;
 use super::outlook::Outlook;
 use super::report;
+use super::site_file::{Said, Standing};
 use super::trouble::Trouble;
 use crate::artifact::Keeper;
 use crate::config::SiteConfig;
 use crate::device::{Board, Context, Envelope, Presence};
 use crate::engine::Settings;
 use crate::intake::Manifests;
+use crate::intake::drops::DropLine;
 use crate::model::{ActionId, ArtifactSpec, ControllerId, Digest, Event, Listing, SiteTime, Verdict};
 use crate::store::{Batch, Handle, Recalled};
 
@@ -30,8 +33,6 @@ const MOST_EVENTS: usize = 64;
 const SAVE_EVERY: Duration = Duration::from_secs(60);
 /// So many addresses that send wrong tokens are shown.
 const MOST_GUESSERS: usize = 16;
-/// `why` looks through so many of the newest rows of the journal.
-const ROWS_FOR_WHY: usize = 4_000;
 
 /// Everything that the loop holds.
 pub(super) struct Shell {
@@ -43,18 +44,26 @@ pub(super) struct Shell {
     pub presence: Rc<RefCell<Presence>>,
     pub keeper: Rc<Keeper>,
     pub wanted: watch::Sender<Vec<ArtifactSpec>>,
-    pub manifests: Manifests,
+    /// Drops that wait or were refused.
+    pub drops: Rc<RefCell<Vec<DropLine>>>,
+    /// Counts commits.
+    pub committed: watch::Sender<u64>,
+    pub manifests: watch::Sender<Manifests>,
     pub devices: Rc<Context>,
+    pub notices: Rc<Notices>,
     pub next_due: Option<SiteTime>,
     pub saved_at: SiteTime,
     /// While there is some, nothing moves.
     pub trouble: Option<Trouble>,
+    pub site_file: Standing,
+    pub said_by_file: watch::Receiver<Said>,
 }
 
 /// What woke the loop.
 enum Woken {
     Event(Envelope),
     Query(Asked),
+    SiteFile,
     Due,
     Stop,
 }
@@ -77,6 +86,7 @@ impl Shell {
                 biased;
                 () = &mut stop => Woken::Stop,
                 query = queries.recv() => query.map_or(Woken::Stop, Woken::Query),
+                Ok(()) = self.said_by_file.changed() => Woken::SiteFile,
                 event = events.recv() => event.map_or(Woken::Stop, Woken::Event),
                 () = sleep => Woken::Due,
             };
@@ -88,9 +98,17 @@ impl Shell {
                 Woken::Query((query, answer)) => {
                     let _ = answer.send(self.answer(query).await);
                 }
+                Woken::SiteFile => {
+                    let said = self.said_by_file.borrow().clone();
+                    if let Some(said) = said {
+                        self.reload(said).await;
+                    }
+                }
                 Woken::Event(first) => {
                     let mut waiting = vec![first];
-                    while let (true, Ok(next)) = (waiting.len() < MOST_EVENTS, events.try_recv()) {
+                    while waiting.len() < MOST_EVENTS
+                        && let Ok(next) = events.try_recv()
+                    {
                         waiting.push(next);
                     }
                     // in trouble whoever waits for a verdict hears 429; all else is said again after the rebuild
@@ -126,6 +144,7 @@ impl Shell {
                 return self.fails(&error);
             }
             self.saved_at = now.site;
+            self.committed.send_modify(|count| *count += 1);
         }
         if self.trouble.take().is_some() {
             info!("the store works again");
@@ -177,7 +196,7 @@ impl Shell {
             Ok(recalled) => recalled,
             Err(error) => return self.fails(&error),
         };
-        let manifests = self.manifests.clone();
+        let manifests = self.manifests.borrow().clone();
         let listing = tokio::task::spawn_blocking(move || manifests.list()).await.unwrap_or_default();
         let opening = self.rebuild(recalled, listing);
         self.keeper.report_again();
@@ -197,7 +216,11 @@ impl Shell {
         let now = self.clock.now().site;
         let gateways = self.core.state().gateways.iter();
         let known = gateways.map(|(id, gateway)| (id.clone(), gateway.presence, gateway.interval, gateway.client));
-        self.presence.borrow_mut().start(now, known);
+        let mut presence = self.presence.borrow_mut();
+        presence.start(now, known);
+        let gateways = self.core.state().gateways.iter();
+        gateways.filter(|(_, gateway)| gateway.duplicate).for_each(|(id, _)| presence.was_shared(id, now));
+        drop(presence);
         opening.extend([(Event::Started, None), (Event::Listed(listing), None)]);
         opening
     }
@@ -223,16 +246,22 @@ impl Shell {
         let (state, now) = (self.core.state(), self.clock.now().site);
         let json = match query {
             Query::Status => {
-                let fetching = |digest: &Digest| self.keeper.fetching(digest);
-                let status = report::status(&self.config.site, state, now, fetching, self.counters());
-                let pending = report::pending(&self.devices.strangers.borrow(), state, now);
-                let guessers = report::guessers(self.devices.guessers(MOST_GUESSERS));
-                serde_json::to_vec(&report::Status { pending, guessers, ..status })
+                let progress = |digest: &Digest| self.keeper.progress(digest);
+                let drops = self.drops.borrow().clone();
+                let status = report::status(&self.config.site, state, now, progress, drops, self.counters());
+                serde_json::to_vec(&report::Status {
+                    notices: self.notices.now(),
+                    site_file: Some(self.site_file.line(now)),
+                    pending: report::pending(&self.devices.strangers.borrow(), state, now),
+                    guessers: report::guessers(self.devices.guessers(MOST_GUESSERS)),
+                    ..status
+                })
             }
             // it changes what is known, so it was taken out before
             Query::Accept(..) => return Answer::Refused("ask again".into()),
             Query::Gateways => serde_json::to_vec(&report::gateways(state)),
-            Query::Artifacts => serde_json::to_vec(&report::artifacts(state)),
+            Query::Artifacts => serde_json::to_vec(&report::artifacts(state, |digest| self.keeper.progress(digest))),
+            Query::IsDropAccepted(manifest) => serde_json::to_vec(&state.drops.contains_key(&manifest)),
             Query::Journal(filter) => {
                 let page = self.store.journal_page(filter.span(), filter.limit, filter.keep(state)).await;
                 match page {
@@ -241,7 +270,7 @@ impl Shell {
                 }
             }
             Query::Why(who) => {
-                let rows = self.store.journal(ROWS_FOR_WHY).await.unwrap_or_default();
+                let rows = self.store.journal(report::ROWS_FOR_WHY).await.unwrap_or_default();
                 let rows: Vec<_> = rows.into_iter().map(|row| row.entry).collect();
                 let presence = self.presence.borrow();
                 let polled = |id: &ControllerId| presence.last_poll(id.as_str());
@@ -265,6 +294,7 @@ impl Shell {
             unauthorized: served.unauthorized,
             unknown: served.unknown,
             held_back: served.held_back,
+            handshakes_failed: served.handshakes_failed,
         }
     }
 

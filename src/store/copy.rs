@@ -6,7 +6,7 @@
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use redb::StorageBackend;
 use redb::backends::InMemoryBackend;
@@ -20,9 +20,14 @@ use super::watched::Written;
 const TRIES: u32 = 5;
 const CHUNK: usize = 128 * 1024;
 
+/// Where the store of a state directory is.
+pub fn store_file(state: &Path) -> PathBuf {
+    state.join(STORE)
+}
+
 /// Opens a copy of the store in a state directory; `None` if there is no store.
 pub fn open_copy(state: &Path) -> Result<Option<(Db, Recalled)>, OpenError> {
-    let path = state.join(STORE);
+    let path = store_file(state);
     for _ in 0..TRIES {
         match copy(&path) {
             Ok(Some(copy)) => {

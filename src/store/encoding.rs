@@ -5,7 +5,7 @@ use std::io;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
 
-use super::record::{ArtifactRecord, GatewayRecord, MemberRecord, RolloutRecord, SavedTime, SiteRecord};
+use super::record::{ArtifactRecord, DropRecord, GatewayRecord, MemberRecord, RolloutRecord, SavedTime, SiteRecord};
 use crate::model::JournalEntry;
 
 /// Something that is written with a version.
@@ -29,21 +29,33 @@ impl Record for SavedTime {
 }
 impl Record for GatewayRecord {
     const KIND: &'static str = "a gateway";
+    /// 2: declared by a drop. 3: accepted undeclared.
+    const VERSION: u64 = 3;
+    const OLDEST: u64 = 1;
 }
 impl Record for RolloutRecord {
     const KIND: &'static str = "a rollout";
-    /// 2: sources in the network.
-    const VERSION: u64 = 2;
+    /// 2: sources in the network. 3: declared by a drop; it may be cancelled, for good.
+    const VERSION: u64 = 3;
     const OLDEST: u64 = 1;
 }
 impl Record for MemberRecord {
     const KIND: &'static str = "a member";
+    /// 2: its order may be cancelled, and it skipped for that.
+    const VERSION: u64 = 2;
+    const OLDEST: u64 = 1;
 }
 impl Record for ArtifactRecord {
     const KIND: &'static str = "an artifact";
 }
 impl Record for JournalEntry {
     const KIND: &'static str = "a journal row";
+    /// 2: rows about drops, artifacts that are fetched and go, and cancelled rollouts.
+    const VERSION: u64 = 2;
+    const OLDEST: u64 = 1;
+}
+impl Record for DropRecord {
+    const KIND: &'static str = "a drop";
 }
 impl Record for LostNote {
     const KIND: &'static str = "the note of a lost store";
@@ -108,7 +120,19 @@ mod tests {
         };
         let old = artifact(r#"{"file":{"dir":"/m","name":"os.swu"}}"#);
         assert!(serde_json::from_str::<crate::model::ArtifactSpec>(&old).is_ok());
-        assert_eq!((RolloutRecord::OLDEST, RolloutRecord::VERSION), (1, 2));
+        assert_eq!((RolloutRecord::OLDEST, RolloutRecord::VERSION), (1, 3));
+    }
+
+    #[test]
+    fn records_of_before_cancellations_are_still_read() {
+        let order = r#"{"id":"1000000001","open":true,"fetched":true}"#;
+        let member = format!(r#"[1,{{"step":"Downloading","since":5,"attempts":1,"action":{order}}}]"#);
+        let member = decode::<MemberRecord>(member.as_bytes()).unwrap();
+        assert!(!member.action.unwrap().cancelling && member.spent == 0);
+        let second = r#"{"secs":1,"nanos":0}"#;
+        let deadlines = format!(r#"{{"download":{second},"install":{second},"confirm":{second}}}"#);
+        let deadlines: crate::model::Deadlines = serde_json::from_str(&deadlines).unwrap();
+        assert_eq!(deadlines.cancel.as_secs(), 1_800);
     }
 
     #[test]

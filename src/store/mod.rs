@@ -15,14 +15,14 @@ mod record;
 mod tables;
 mod watched;
 
-pub use copy::open_copy;
+pub use copy::{open_copy, store_file};
 pub use db::{Db, LostStore, Recalled};
 pub use directory::Directory;
 pub use error::{CommitError, OpenError, ReadError};
 pub use handle::Handle;
 pub use journal::{JOURNAL_ROWS, JournalPage, JournalRow, Span};
 pub use record::{
-    ActionRecord, ArtifactRecord, Batch, FrozenRecord, GatewayRecord, MemberRecord, RolloutRecord, SavedTime,
-    ServedRecord, SiteRecord, Snapshot, StepRecord, TrippedRecord, WaveRecord,
+    ActionRecord, ArtifactRecord, Batch, DropRecord, FrozenRecord, GatewayRecord, MemberRecord, RolloutRecord,
+    SavedTime, ServedRecord, SiteRecord, Snapshot, StepRecord, TrippedRecord, WaveRecord,
 };
 pub use watched::Written;

@@ -8,8 +8,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{
-    ActionId, Client, ControllerId, Digest, FailedReason, GatewaySpec, Identity, JournalEntry, Presence, RolloutId,
-    RolloutSpec, SiteTime, SkippedReason, Sums, Texts, Version,
+    ActionId, Client, ControllerId, DeclaredBy, Digest, FailedReason, GatewaySpec, Identity, JournalEntry, Presence,
+    RolloutId, RolloutSpec, SiteTime, SkippedReason, Sums, Texts, Version,
 };
 
 /// One transaction: what changed in one step.
@@ -27,6 +27,8 @@ pub struct Batch {
     pub members: Vec<((RolloutId, ControllerId), Option<MemberRecord>)>,
     /// Changed artifacts; `None` deletes.
     pub artifacts: Vec<(Digest, Option<ArtifactRecord>)>,
+    /// Drops that were accepted, by the digest of the manifest; `None` forgets.
+    pub drops: Vec<(Digest, Option<DropRecord>)>,
     /// New rows, oldest first.
     pub journal: Vec<JournalEntry>,
 }
@@ -39,6 +41,7 @@ impl Batch {
             && self.rollouts.is_empty()
             && self.members.is_empty()
             && self.artifacts.is_empty()
+            && self.drops.is_empty()
             && self.journal.is_empty()
     }
 }
@@ -58,6 +61,8 @@ pub struct Snapshot {
     pub members: BTreeMap<(RolloutId, ControllerId), MemberRecord>,
     /// All artifacts.
     pub artifacts: BTreeMap<Digest, ArtifactRecord>,
+    /// Drops that were accepted, by the digest of the manifest.
+    pub drops: BTreeMap<Digest, DropRecord>,
 }
 
 /// Site time and the boot it was taken on.
@@ -95,11 +100,11 @@ pub struct SiteRecord {
 pub struct GatewayRecord {
     /// What was declared.
     pub spec: GatewaySpec,
-    /// The last complete list showed it.
+    /// How it was declared last.
+    #[serde(default, skip_serializing_if = "DeclaredBy::is_manifest")]
+    pub origin: DeclaredBy,
+    /// The last complete list showed it, or a drop declared it.
     pub listed: bool,
-    /// It was accepted, and no manifest has declared it since.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub registered: bool,
     /// Is it there?
     pub presence: Presence,
     /// The interval at which it really polls, if that is not what it was told.
@@ -120,12 +125,18 @@ pub struct GatewayRecord {
     /// It posted ids that are not ours, or the store was lost, and it has not reported a version since.
     #[serde(default)]
     pub unknown_version: bool,
+    /// Two machines use its id.
+    #[serde(default)]
+    pub duplicate: bool,
     /// Ids not ours that it posted, at most four.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub strange_ids: Vec<ActionId>,
     /// What was served to it, newest last, at most four.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub served: Vec<ServedRecord>,
+    /// The version of each artifact that it reported before the one that it reports now.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub previous: BTreeMap<String, Version>,
 }
 
 /// What was served of an artifact to a gateway.
@@ -147,7 +158,10 @@ pub struct RolloutRecord {
     pub arrival: u64,
     /// What was declared.
     pub spec: RolloutSpec,
-    /// The last complete list showed it.
+    /// How it was declared last.
+    #[serde(default, skip_serializing_if = "DeclaredBy::is_manifest")]
+    pub origin: DeclaredBy,
+    /// The last complete list showed it, or a drop declared it.
     pub listed: bool,
     /// An edit of the artifact made a newer rollout of this identity.
     #[serde(default)]
@@ -158,6 +172,9 @@ pub struct RolloutRecord {
     /// Too many members failed; never taken back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tripped: Option<TrippedRecord>,
+    /// It was called off; never taken back.
+    #[serde(default)]
+    pub cancelled: bool,
     /// When it was done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ready_at: Option<SiteTime>,
@@ -227,6 +244,9 @@ pub struct MemberRecord {
     /// Its order, open or closed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action: Option<ActionRecord>,
+    /// Bytes of the artifact that were sent to it, as far as they were saved.
+    #[serde(default)]
+    pub spent: u64,
     /// What it said last, or what went wrong last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
@@ -278,6 +298,9 @@ pub struct ActionRecord {
     /// The link is hidden while the gateway idles half-way on hold or pause.
     #[serde(default)]
     pub hidden: bool,
+    /// The gateway is told to drop it, and has not answered.
+    #[serde(default)]
+    pub cancelling: bool,
     /// Under `Feedback`: a poll from this time on confirms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confirm_from: Option<SiteTime>,
@@ -291,4 +314,14 @@ pub struct ActionRecord {
 pub struct ArtifactRecord {
     /// Its other hashes.
     pub sums: Sums,
+    /// What rollouts called it that are gone, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub names: Vec<(String, Version)>,
+}
+
+/// A drop that was accepted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DropRecord {
+    /// Newer ones have greater numbers.
+    pub order: u64,
 }

@@ -6,7 +6,7 @@
 use std::fmt::Display;
 use std::str::{self, FromStr};
 
-use redb::{ReadTransaction, ReadableTable, Table, TableDefinition, WriteTransaction};
+use redb::{ReadTransaction, ReadableTable, Table, TableDefinition, TableError, WriteTransaction};
 
 use super::encoding::{LostNote, Record, Unreadable, decode, encode};
 use super::record::{Batch, Snapshot};
@@ -27,6 +27,8 @@ const ROLLOUTS: Rows = TableDefinition::new("rollouts");
 /// The rollout's number, and behind it the gateway's id.
 const MEMBERS: Rows = TableDefinition::new("members");
 const ARTIFACTS: Rows = TableDefinition::new("artifacts");
+/// Not in stores of before there were drops.
+const DROPS: Rows = TableDefinition::new("drops");
 pub(super) const JOURNAL: Rows = TableDefinition::new("journal");
 
 const FORMAT_KEY: &[u8] = b"format";
@@ -109,6 +111,15 @@ fn load_tables(transaction: &ReadTransaction, snapshot: &mut Snapshot) -> Result
         let (key, value) = row?;
         snapshot.artifacts.insert(Digest::new(key.value().try_into().map_err(garbage)?), record(value.value())?);
     }
+    match transaction.open_table(DROPS) {
+        Err(TableError::TableDoesNotExist(_)) => {}
+        table => {
+            for row in table?.iter()? {
+                let (key, value) = row?;
+                snapshot.drops.insert(Digest::new(key.value().try_into().map_err(garbage)?), record(value.value())?);
+            }
+        }
+    }
     Ok(())
 }
 
@@ -156,6 +167,10 @@ pub(super) fn write(transaction: &WriteTransaction, batch: &Batch, had_note: boo
     if !batch.artifacts.is_empty() {
         let mut table = transaction.open_table(ARTIFACTS)?;
         batch.artifacts.iter().try_for_each(|(id, to)| put(&mut table, id.bytes(), to.as_ref()))?;
+    }
+    if !batch.drops.is_empty() {
+        let mut table = transaction.open_table(DROPS)?;
+        batch.drops.iter().try_for_each(|(id, to)| put(&mut table, id.bytes(), to.as_ref()))?;
     }
     Ok(())
 }

@@ -12,28 +12,12 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("store", &["model"]),
     ("inside", &[]),
     ("artifact", &["model", "inside"]),
+    ("authority", &["model"]),
     ("device", &["model"]),
-    ("services", &["model"]),
     ("intake", &["model", "resources", "inside"]),
-    ("kube", &["model", "resources"]),
     ("config", &["model", "resources"]),
-    ("site", &["model", "engine", "resources", "store", "artifact", "device", "services", "intake", "kube", "config"]),
-    (
-        "cli",
-        &[
-            "model",
-            "engine",
-            "resources",
-            "store",
-            "artifact",
-            "device",
-            "services",
-            "intake",
-            "kube",
-            "config",
-            "site",
-        ],
-    ),
+    ("site", &["model", "engine", "resources", "store", "artifact", "authority", "device", "intake", "config"]),
+    ("cli", &["model", "engine", "resources", "store", "artifact", "authority", "device", "intake", "config", "site"]),
 ];
 /// The library's and the binary's first files: they only name the rooms, or start one thing.
 const FRONT_DOORS: &[&str] = &["lib.rs", "main.rs"];

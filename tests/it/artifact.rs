@@ -263,6 +263,12 @@ impl Kept {
         tokio::time::timeout(Duration::from_secs(60), self.facts.recv()).await.expect("no fact came").unwrap().1
     }
 
+    /// It is said before it comes again, so that nobody is offered it meanwhile.
+    async fn is_damaged(&mut self) {
+        let ArtifactFact::Failed(why) = self.next().await else { panic!() };
+        assert!(why.contains("is damaged and was set aside"), "{why}");
+    }
+
     fn tick(&self) {
         self.files.send_modify(|count| *count += 1);
     }
@@ -398,6 +404,9 @@ async fn a_cached_file_that_is_cut_written_to_or_removed_with_its_directory_is_n
             assert!(kept.keeper.open(&digest).is_ok());
             damage(&path);
             assert!(kept.keeper.open(&digest).is_err(), "it is not what was verified");
+            if path.exists() {
+                kept.is_damaged().await;
+            }
             assert!(matches!(kept.next().await, ArtifactFact::Verified(_)));
             assert_eq!(std::fs::read_to_string(&path).unwrap(), "test");
         }
@@ -418,12 +427,35 @@ async fn an_artifact_found_damaged_while_serving_is_fetched_again() {
         std::fs::write(&path, "tesd").unwrap();
         kept.keeper.invalidate(&digest);
         assert!(!kept.keeper.ready(&digest));
+        kept.is_damaged().await;
         assert!(matches!(kept.next().await, ArtifactFact::Verified(_)));
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "test");
         std::fs::remove_file(&path).unwrap();
         assert!(kept.keeper.open(&digest).is_err());
         assert!(matches!(kept.next().await, ArtifactFact::Verified(_)));
         assert!(Path::new(&path).exists());
+    })
+    .await;
+}
+
+/// Opening works, and the first byte is an input/output error, as on a disk with a bad sector.
+#[tokio::test]
+async fn a_cached_file_that_the_disk_does_not_give_is_set_aside_and_comes_again() {
+    let world = World::new();
+    std::fs::write(world.file("os.swu"), "test").unwrap();
+    keeping(world.cache(), NEVER, async |mut kept| {
+        let spec = world.spec(b"test");
+        let digest = spec.key.digest;
+        kept.wanted.send_replace(vec![spec]);
+        kept.next().await;
+        let path = world.cache().path(&digest);
+        std::fs::remove_file(&path).unwrap();
+        std::os::unix::fs::symlink("/proc/self/mem", &path).unwrap();
+        kept.keeper.invalidate(&digest);
+        kept.is_damaged().await;
+        assert!(matches!(kept.next().await, ArtifactFact::Verified(_)));
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "test");
+        assert_eq!(world.cached(), [digest.hex(), format!("{}.damaged-1", digest.hex())]);
     })
     .await;
 }

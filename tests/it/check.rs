@@ -59,7 +59,7 @@ fn a_refused_object_exits_with_1_and_says_why() {
     let (status, text) = run(dir.path(), &["r.yaml", "site.yaml"]);
     assert_eq!(status, code(ExitCode::FAILURE));
     assert!(text.contains("r.yaml: OtaRollout/fw refused: spec.attempts: is 0; use at least 1\n"), "{text}");
-    assert!(text.contains("site.yaml refused: devices.insecure: should be true"), "{text}");
+    assert!(text.contains("site.yaml refused: devices.tls: is missing"), "{text}");
 }
 
 #[test]

@@ -40,6 +40,17 @@ fn every_field_of_a_manifest_is_documented() {
 }
 
 #[test]
+fn every_field_of_a_site_file_is_documented_and_whether_it_waits_for_a_restart() {
+    let page = read("docs/reference/site-file.md");
+    for (field, live) in config::SiteConfig::fields() {
+        let row = page.lines().find(|line| line.starts_with(&format!("| `{field}` |")));
+        let row = row.unwrap_or_else(|| panic!("docs/reference/site-file.md lacks {field}"));
+        assert_eq!(row.contains("| restart |"), !live, "{row}");
+        assert_eq!(row.contains("| at once |"), live, "{row}");
+    }
+}
+
+#[test]
 fn the_sample_site_file_is_accepted() {
     let site = config::load(&Path::new(env!("CARGO_MANIFEST_DIR")).join("firmware-samples/site.yaml"));
     assert_eq!(site.unwrap().site, "sample");

@@ -197,9 +197,10 @@ async fn following(dir: &Path, pace: Pace, test: impl AsyncFnOnce(Followed)) {
         .run_until(async {
             let (sender, listings) = mpsc::unbounded_channel();
             let (ticks, files) = watch::channel(0);
-            let task = tokio::task::spawn_local(follow(manifests, pace, ticks, async move |listing| {
-                sender.send(listing).unwrap();
-            }));
+            let task =
+                tokio::task::spawn_local(follow(watch::channel(manifests).1, pace, ticks, async move |listing| {
+                    sender.send(listing).unwrap();
+                }));
             test(Followed { listings, files }).await;
             task.abort();
         })

@@ -5,10 +5,12 @@
 mod architecture;
 mod artifact;
 mod check;
+mod clients;
 #[path = "../support/crash_backend.rs"]
 mod crash_backend;
 mod ddi;
 mod docs;
+mod drops;
 mod engine;
 mod fetch;
 mod http;
@@ -17,3 +19,5 @@ mod process;
 mod resources;
 mod simulate;
 mod store;
+#[path = "../support/transcript.rs"]
+mod transcript;

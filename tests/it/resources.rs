@@ -113,10 +113,12 @@ fn defaults_are_what_their_descriptions_say() {
         ("download", text(spec.deadlines.download)),
         ("install", text(spec.deadlines.install)),
         ("confirm", text(spec.deadlines.confirm)),
+        ("cancel", text(spec.deadlines.cancel)),
         ("soak", text(WaveSpec::SOAK)),
         ("attempts", spec.attempts.to_string()),
         ("confirmBy", format!("{:?}", spec.confirm_by)),
         ("paused", spec.paused.to_string()),
+        ("cancelled", spec.cancelled.to_string()),
     ] {
         let after = crd.split(&format!(" {field}:\n")).nth(1).unwrap();
         let said = after.split("Default: ").nth(1).unwrap().split(['"', '\n']).next().unwrap().trim_end_matches('.');
@@ -128,7 +130,7 @@ fn defaults_are_what_their_descriptions_say() {
 fn every_field_of_a_rollout_arrives() {
     let spec = accepted(&rollout(
         "r",
-        "  strategy: {waves: [{size: 2, soak: 90s}, {size: \"10%\"}], maxInFlight: 7, maxFailures: \"20%\"}\n  deadlines: {download: 30m, install: 20m, confirm: 3m}\n  attempts: 10\n  confirmBy: Feedback\n  paused: true\n",
+        "  strategy: {waves: [{size: 2, soak: 90s}, {size: \"10%\"}], maxInFlight: 7, maxFailures: \"20%\"}\n  deadlines: {download: 30m, install: 20m, confirm: 3m, cancel: 4m}\n  attempts: 10\n  confirmBy: Feedback\n  maxBytes: 1Ki\n  paused: true\n  cancelled: true\n",
     ));
     assert_eq!(spec.artifact.sources, [Source::File { dir: "/m".into(), name: "os-2.swu".into() }]);
     assert_eq!((spec.artifact.size, spec.artifact.key.version.as_str()), (4, "2.0"));
@@ -137,8 +139,10 @@ fn every_field_of_a_rollout_arrives() {
     assert_eq!(soaks, [90, 600]);
     assert_eq!(spec.strategy.waves[1].size, "10%".parse::<Amount>().unwrap());
     assert_eq!(spec.strategy.max_in_flight, Amount::Count(7));
-    assert_eq!(spec.deadlines.confirm, Duration::from_secs(180));
-    assert_eq!((spec.attempts, spec.confirm_by, spec.paused), (10, ConfirmBy::Feedback, true));
+    assert_eq!((spec.deadlines.confirm.as_secs(), spec.deadlines.cancel.as_secs()), (180, 240));
+    assert_eq!((spec.attempts, spec.confirm_by), (10, ConfirmBy::Feedback));
+    assert!(spec.paused && spec.cancelled);
+    assert_eq!((spec.budget(), accepted(&rollout("r", "")).budget()), (1_024, 40));
 }
 
 #[test]
@@ -293,6 +297,8 @@ fn values_out_of_bounds_are_refused_with_their_path() {
     refused_with(&strategy(&format!("waves: [{}]", "{size: 1},".repeat(17))), &["spec.strategy.waves:", "at most 16"]);
     refused_with(&strategy("waves: [{size: 1, soak: 10}]"), &["spec.strategy.waves[0].soak:"]);
     refused_with(&strategy("waves: [{size: 1, soak: soon}]"), &["spec.strategy.waves[0].soak:", "30m"]);
+    refused_with(&rollout("r", "  maxBytes: 3\n"), &["spec.maxBytes:", "less than the artifact's 4"]);
+    refused_with(&rollout("r", "  maxBytes: 3 GB\n"), &["spec.maxBytes:", "256Mi"]);
     refused_with(&rollout("r", "  attempts: 0\n"), &["spec.attempts:", "at least 1"]);
     refused_with(&rollout("r", "  attempts: 11\n"), &["spec.attempts:", "at most 10"]);
     refused_with(&rollout("r", "  confirmBy: Hope\n"), &["spec.confirmBy:", "Auto, ReportedVersion, Feedback"]);
@@ -315,6 +321,7 @@ fn values_out_of_bounds_are_refused_with_their_path() {
 #[test]
 fn a_deadline_covers_three_polls_even_by_default() {
     refused_with(&rollout("r", "  deadlines: {confirm: 179s}\n"), &["spec.deadlines.confirm:", "at least 3m"]);
+    refused_with(&rollout("r", "  deadlines: {cancel: 179s}\n"), &["spec.deadlines.cancel:", "at least 3m"]);
     let setting = Setting { dir: "/m".into(), poll_interval: Duration::from_secs(3_600) };
     let found = found_in("m", rollout("r", "").as_bytes(), &Kinds::default(), &setting);
     let why = found[0].result.as_ref().unwrap_err();
@@ -389,7 +396,9 @@ fn a_small_site_file_gets_its_defaults_and_paths_from_its_own_place() {
 fn every_field_of_a_site_file_arrives() {
     let text = SITE.replace("insecure: true", "insecure: true, url: \"https://up:1/\", tenants: [a, b], pollInterval: 1s, offlineAfter: 5s, versionKeys: {os: [os, v]}, downloads: {concurrent: 3}")
         + "control: {group: ops}\nlimits: {diskReserve: 1Gi}\nuplink: {bytesPerSecond: 1Mi, caFiles: [ca.pem], credentials: {\"r.example:5000\": secret, \"http://10.0.0.1\": /s}}\n";
+    let text = text.replace("manifests: [manifests]", "manifests: [manifests], drops: sticks");
     let site = site(&text).unwrap();
+    assert!(site.drops.as_ref().is_some_and(|drops| drops.is_absolute() && drops.ends_with("sticks")));
     assert_eq!(site.devices.url.as_deref(), Some("https://up:1"));
     assert_eq!(site.devices.version_keys["os"], ["os", "v"]);
     assert_eq!((site.devices.load.downloads, site.devices.offline_after.as_secs()), (3, 5));
@@ -423,10 +432,16 @@ fn how_much_a_site_takes_on_and_whom_it_lets_in() {
 fn wrong_site_files_are_refused_with_file_and_field() {
     let devices = |more: &str| SITE.replace("insecure: true", &format!("insecure: true, {more}"));
     for (text, words) in [
-        (SITE.replace("insecure: true", "insecure: false"), "devices.insecure: should be true"),
-        (SITE.replace(", insecure: true", ""), "TLS comes later"),
-        (SITE.replace("127.0.0.1", "0.0.0.0"), "TLS"),
+        (SITE.replace("insecure: true", "insecure: false"), "devices.tls: is missing"),
+        (SITE.replace(", insecure: true", ""), "`lamplighter init` makes them"),
+        (devices("tls: {certificate: a, key: b}"), "devices.insecure: is true although there is devices.tls"),
+        (SITE.replace("insecure: true", "tls: {certificate: a}"), "devices.tls.key: is missing"),
         (SITE.replace("127.0.0.1:8080", "8080"), "devices.listen:"),
+        (
+            SITE.replace("manifests: [manifests]", "manifests: [manifests], drops: manifests"),
+            "intake.drops: is a manifest",
+        ),
+        (SITE.replace("manifests: [manifests]", "manifests: [manifests], drops: state"), "intake.drops: is"),
         (devices("tsl: {}"), "devices.tsl: is not a known field"),
         (devices("pollIntervall: 1s"), "did you mean pollInterval?"),
         (devices("pollInterval: 500ms"), "whole seconds"),

@@ -46,6 +46,15 @@ fn a_site_left_alone_ends_with_a_summary_for_people() {
 }
 
 #[test]
+fn a_site_is_killed_again_and_again_while_it_serves_tls() {
+    let arguments = ["--gateways", "20", "--artifact-size", "256Ki", "--faults", "15%", "--kill-every", "3s", "--tls"];
+    let output = simulate(&[&arguments[..], &["-o", "json"]].concat());
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(output.status.success(), "{report:#}");
+    assert_eq!((&report["doubleInstalls"], &report["gateways"]), (&0.into(), &20.into()));
+}
+
+#[test]
 fn a_wrong_size_is_bad_usage() {
     let output = simulate(&["--artifact-size", "many"]);
     assert_eq!(output.status.code(), Some(2));

@@ -18,6 +18,8 @@ pub struct Gateway {
     dir: PathBuf,
     url: String,
     reports_version: bool,
+    /// Its authority and its token, if it does not have the usual ones.
+    pub environment: Vec<(&'static str, String)>,
     process: Option<Child>,
 }
 
@@ -30,12 +32,23 @@ impl Gateway {
         if let Some(version) = version {
             fs::write(dir.join("version"), version).unwrap();
         }
-        Self { dir, url, reports_version: version.is_some(), process: None }
+        Self { dir, url, reports_version: version.is_some(), environment: Vec::new(), process: None }
     }
 
     /// Builds the firmware for this very gateway, with its manifests, into `out`.
     pub fn build_firmware(&self, version: &str, out: &Path) {
-        let build = sample("build.sh").arg(out).arg(version).arg(&self.dir).output().unwrap();
+        self.build_large_firmware(version, 262_144, out);
+    }
+
+    /// The same, of so many bytes.
+    pub fn build_large_firmware(&self, version: &str, bytes: usize, out: &Path) {
+        let build = sample("build.sh")
+            .env("SAMPLE_BYTES", bytes.to_string())
+            .arg(out)
+            .arg(version)
+            .arg(&self.dir)
+            .output()
+            .unwrap();
         assert!(build.status.success(), "build.sh: {}", String::from_utf8_lossy(&build.stderr));
     }
 
@@ -82,6 +95,7 @@ impl Gateway {
             .arg(&self.url)
             .arg(&self.dir)
             .args(options)
+            .envs(self.environment.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null())
             .stdout(log.try_clone().unwrap())
             .stderr(log)

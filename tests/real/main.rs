@@ -1,15 +1,22 @@
-//! SWUpdate, the real one, updated by the real binary, and the same with Lamplighter killed along the way; and artifacts from
-//! a real web server and a real registry.
+//! SWUpdate, the real one, updated by the real binary, also from a USB stick, and the same with Lamplighter killed along the
+//! way; artifacts from a real web server and a real registry; and `rauc-hawkbit` as another client.
 //!
 //! Run by `make test-real`, which installs them first.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 #![allow(clippy::format_collect, reason = "tests are read, not timed")]
 
+mod cancel;
 mod fault;
 mod fetch;
 mod gateway;
 mod proxy;
+mod rauc;
 mod site;
+mod slow;
+mod stick;
+mod tls;
+#[path = "../support/transcript.rs"]
+mod transcript;
 
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -38,6 +45,10 @@ async fn a_gateway_that_reports_its_version_is_updated() {
         let proxy = lab.proxy.clone();
         lab.update().await;
         proxy.save_transcript(&transcript);
+        if std::env::var_os("RECORD_TRANSCRIPTS").is_some() {
+            let kept = "tests/it/ddi/transcripts/swupdate-2022.12.jsonl";
+            proxy.save_plain_transcript(&Path::new(env!("CARGO_MANIFEST_DIR")).join(kept), Duration::from_secs(2));
+        }
         site.lock().await.stop().await;
     };
     ends(run).await;

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
 
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Body, Bytes, Frame, Incoming};
@@ -21,6 +22,7 @@ use tokio::sync::Mutex;
 use crate::fault::{Circumstances, Plan};
 use crate::gateway;
 use crate::site::Site;
+use crate::transcript;
 
 /// A running proxy; it ends with the test's runtime.
 #[derive(Clone)]
@@ -37,6 +39,7 @@ struct Passage {
     /// The requests whose answer was lost, until they come again. Their bodies carry the time, so they don't count.
     lost: RefCell<BTreeSet<String>>,
     transcript: RefCell<Vec<Value>>,
+    began: Instant,
 }
 
 impl Proxy {
@@ -44,7 +47,13 @@ impl Proxy {
     pub async fn start(site: Rc<Mutex<Site>>, plan: Plan) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let passage = Passage { site, plan: plan.into(), lost: RefCell::default(), transcript: RefCell::default() };
+        let passage = Passage {
+            site,
+            plan: plan.into(),
+            lost: RefCell::default(),
+            transcript: RefCell::default(),
+            began: Instant::now(),
+        };
         let passage = Rc::new(passage);
         tokio::task::spawn_local(accept(listener, passage.clone()));
         Self { address, passage }
@@ -54,6 +63,31 @@ impl Proxy {
     pub fn save_transcript(&self, path: &Path) {
         let entries = self.passage.transcript.borrow();
         let lines: Vec<String> = entries.iter().map(Value::to_string).collect();
+        std::fs::write(path, lines.join("\n") + "\n").unwrap();
+    }
+
+    /// The same without what differs from run to run; times in poll intervals.
+    pub fn save_plain_transcript(&self, path: &Path, interval: Duration) {
+        let mut before = None;
+        let mut lines = Vec::new();
+        for entry in self.passage.transcript.borrow().iter() {
+            let text = |key: &str| entry[key].as_str().unwrap_or_default();
+            let headers = |key: &str| -> Vec<(String, String)> { serde_json::from_value(entry[key].clone()).unwrap() };
+            let status = u16::try_from(entry["status"].as_u64().unwrap()).unwrap();
+            let mut plain = transcript::entry(
+                (text("method"), text("target")),
+                &headers("headers"),
+                text("body"),
+                status,
+                &headers("answerHeaders"),
+                entry["answer"].as_str(),
+            );
+            let at = entry["ms"].as_f64().unwrap();
+            let after = (at - before.replace(at).unwrap_or(at)) / 1_000.0 / interval.as_secs_f64();
+            plain["after"] = ((after * 100.0).round() / 100.0).into();
+            lines.push(plain.to_string());
+        }
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, lines.join("\n") + "\n").unwrap();
     }
 
@@ -107,6 +141,7 @@ impl Passage {
         let mut entry = json!({
             "method": parts.method.as_str(), "target": parts.uri.to_string(), "headers": listed(&parts.headers),
             "body": String::from_utf8_lossy(&body), "faults": faults.names(),
+            "ms": u64::try_from(self.began.elapsed().as_millis()).unwrap(),
         });
         if faults.before {
             site.kill_and_restart().await;

@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::{sleep, until};
 
 /// The binary; `LAMPLIGHTER=…` names another one, such as the release build.
-fn binary() -> PathBuf {
+pub fn binary() -> PathBuf {
     std::env::var_os("LAMPLIGHTER").map_or_else(|| env!("CARGO_BIN_EXE_lamplighter").into(), PathBuf::from)
 }
 
@@ -23,6 +23,7 @@ fn binary() -> PathBuf {
 pub struct Site {
     dir: PathBuf,
     poll_interval: &'static str,
+    secured: bool,
     devices: Option<SocketAddr>,
     process: Option<Child>,
     starts: u32,
@@ -31,16 +32,49 @@ pub struct Site {
 impl Site {
     /// Starts a new site under `dir` on a free port, which it keeps from then on.
     pub async fn start(dir: &Path, poll_interval: &'static str) -> Self {
+        Self::launched(dir, poll_interval, false).await
+    }
+
+    /// The same over TLS, with what `lamplighter init` makes.
+    pub async fn start_secured(dir: &Path, poll_interval: &'static str) -> Self {
+        Self::launched(dir, poll_interval, true).await
+    }
+
+    async fn launched(dir: &Path, poll_interval: &'static str, secured: bool) -> Self {
         let dir = dir.join("site");
         fs::create_dir_all(dir.join("manifests")).unwrap();
-        let mut site = Self { dir, poll_interval, devices: None, process: None, starts: 0 };
+        fs::create_dir_all(dir.join("drops")).unwrap();
+        if secured {
+            let init =
+                Command::new(binary()).args(["init", "--host", "127.0.0.1", "--dir"]).arg(&dir).output().unwrap();
+            assert!(init.status.success(), "{init:?}");
+        }
+        let mut site = Self { dir, poll_interval, secured, devices: None, process: None, starts: 0 };
         site.launch().await;
         site
+    }
+
+    /// The authority that gateways trust.
+    pub fn authority(&self) -> PathBuf {
+        self.dir.join("tls/ca.crt")
+    }
+
+    /// The token that a gateway signs in with.
+    pub fn token(&self, gateway: &str) -> String {
+        let config = self.dir.join("site.yaml");
+        let said = Command::new(binary()).args(["token", gateway, "--config"]).arg(config).output().unwrap();
+        assert!(said.status.success(), "{said:?}");
+        String::from_utf8(said.stdout).unwrap().trim().to_owned()
     }
 
     /// Where orders are put.
     pub fn manifests(&self) -> PathBuf {
         self.dir.join("manifests")
+    }
+
+    /// Where people put drops.
+    pub fn drops(&self) -> PathBuf {
+        self.dir.join("drops")
     }
 
     /// Where gateways find it; the same after each restart.
@@ -73,6 +107,12 @@ impl Site {
         let gateways = status["gateways"].as_array().expect("a list of gateways");
         let found = gateways.iter().find(|entry| entry["controllerId"] == gateway)?;
         found["member"]["step"].as_str().map(str::to_owned)
+    }
+
+    /// How many handshakes failed and how many requests came, since its last start.
+    pub async fn handshakes_and_requests(&self) -> Option<(u64, u64)> {
+        let counters = &self.get("/v1/status").await?["counters"];
+        Some((counters["handshakesFailed"].as_u64()?, counters["requests"].as_u64()?))
     }
 
     /// What it wrote to its log, all starts together.
@@ -116,7 +156,8 @@ impl Site {
         })
         .await;
         let address = endpoints["devices"].as_str().expect("the address for devices");
-        let address = address.strip_prefix("http://").expect(address).parse().expect(address);
+        let scheme = if self.secured { "https://" } else { "http://" };
+        let address = address.strip_prefix(scheme).expect(address).parse().expect(address);
         assert_eq!(*self.devices.get_or_insert(address), address, "the port is the configured one");
     }
 
@@ -131,10 +172,15 @@ impl Site {
         let dir = self.dir.display();
         let listen = self.devices.unwrap_or_else(|| SocketAddr::from(([127, 0, 0, 1], 0)));
         let poll_interval = self.poll_interval;
+        let secure = if self.secured {
+            "tls: {certificate: tls/server.crt, key: tls/server.key}, tokens: {siteSecretFile: site.secret}"
+        } else {
+            "insecure: true"
+        };
         let config = format!(
             "apiVersion: lamplighter.dev/v1alpha1\nkind: SiteConfig\nsite: real\nstate: {dir}/state\n\
-             intake: {{manifests: [{dir}/manifests]}}\n\
-             devices: {{listen: \"{listen}\", insecure: true, pollInterval: {poll_interval}}}\n"
+             intake: {{manifests: [{dir}/manifests], drops: {dir}/drops}}\n\
+             devices: {{listen: \"{listen}\", {secure}, pollInterval: {poll_interval}}}\n"
         );
         fs::write(self.dir.join("site.yaml"), config).unwrap();
     }

@@ -29,14 +29,14 @@ impl Body {
 
     /// When its last byte is about to leave, or the connection breaks.
     pub fn ends(&self) -> u64 {
-        let bytes = self.cut.unwrap_or(self.size()).saturating_sub(self.download.first);
+        let bytes = self.cut.unwrap_or(self.download.last + 1).saturating_sub(self.download.first);
         self.began + bytes * 1_000 / self.speed.max(1) + 1
     }
 
     /// Bytes that the gateway has at a time, never the last one.
     pub fn have(&self, now: u64) -> u64 {
         let sent = (now - self.began) * self.speed / 1_000;
-        (self.download.first + sent).min(self.cut.unwrap_or(self.size() - 1))
+        (self.download.first + sent).min(self.cut.unwrap_or(self.download.last))
     }
 }
 

@@ -1,6 +1,7 @@
 //! A seeded gateway: one request at a time, one timer, and what survives its reboots.
 
 mod install;
+mod streaming;
 
 use std::collections::VecDeque;
 
@@ -54,6 +55,8 @@ pub struct Device {
     fresh: bool,
     job: Option<Order>,
     partial: Option<(Digest, u64)>,
+    /// Parts that RAUC still reads of the artifact that it installs.
+    parts: Vec<(u64, u64)>,
     tries: u8,
     cut_tries: u32,
     /// Words that nobody asked for, sent before its next polls.
@@ -68,6 +71,7 @@ enum Doing {
     Chattering,
     SendingAttributes(Option<ActionId>),
     Fetching,
+    ReadingCancellation,
     /// Said something; what follows.
     Saying(Next),
     AskingBytes,
@@ -84,6 +88,8 @@ enum Doing {
 enum Next {
     Download,
     Install,
+    /// RAUC reads on.
+    Read,
     Poll,
     /// The word that its install failed, tried so often.
     Failed(u8),
@@ -120,6 +126,7 @@ impl Device {
             fresh: true,
             job: None,
             partial: None,
+            parts: Vec::new(),
             tries: 0,
             cut_tries: 0,
             extras,
@@ -138,8 +145,10 @@ impl Device {
 
     /// It has asked and reads nothing else before the answer.
     pub fn waits_for_reply(&self) -> bool {
-        use Doing::{AskingBytes, Chattering, Fetching, Polling, Saying, SendingAttributes};
-        matches!(self.doing, Polling | Chattering | SendingAttributes(_) | Fetching | Saying(_) | AskingBytes)
+        use Doing::{AskingBytes, Chattering, Fetching, Polling, ReadingCancellation, Saying, SendingAttributes};
+        let waits =
+            matches!(self.doing, Polling | Chattering | SendingAttributes(_) | Fetching | Saying(_) | AskingBytes);
+        waits || self.doing == ReadingCancellation
     }
 
     /// Bytes arrive.
@@ -162,6 +171,7 @@ impl Device {
         match self.doing {
             _ if self.character.fate == Fate::NeverPolls => self.go_dark(),
             Doing::Idle => self.poll(),
+            Doing::PausingDownload if self.streams() => self.read_on(),
             Doing::PausingDownload => self.ask_bytes(),
             Doing::Installing => self.installed(),
             Doing::Rebooting => self.booted(),
@@ -176,7 +186,9 @@ impl Device {
         let failed = matches!(reply, Reply::Busy | Reply::Unreachable);
         match (self.doing, reply) {
             (Doing::Chattering, _) => self.poll(),
-            (Doing::Polling, Reply::Base { order, asks }) => self.base(order, asks),
+            (Doing::Polling, Reply::Base { cancelled: Some(action), .. }) => self.told_to_drop(action),
+            (Doing::ReadingCancellation, Reply::Drop(action)) => self.drop_order(action),
+            (Doing::Polling, Reply::Base { order, asks, .. }) => self.base(order, asks),
             (Doing::SendingAttributes(order), reply) => {
                 self.fresh &= reply != Reply::Heard;
                 match order {
@@ -190,6 +202,8 @@ impl Device {
             (Doing::Saying(Next::Word(tries)), reply) => self.word_answered(tries, &reply),
             // SWUpdate gives up when it cannot say that it begins, and starts over at its next poll
             (Doing::Saying(Next::Download), _) if failed && self.character.client == Client::SwUpdate => self.idle(),
+            (Doing::Saying(Next::Download), _) if self.streams() => self.stream(),
+            (Doing::Saying(Next::Read), _) => self.read_on(),
             (Doing::Saying(Next::Download), _) => self.ask_bytes(),
             (Doing::Saying(Next::Install), _) => self.install(),
             (Doing::AskingBytes, Reply::Body) => {
@@ -210,6 +224,9 @@ impl Device {
             return Act::Nothing;
         }
         let Some(order) = &self.job else { return self.idle() };
+        if self.streams() {
+            return self.part_read(have);
+        }
         self.partial = Some((order.digest, have));
         if have >= order.size { self.downloaded() } else { self.pause_download() }
     }

@@ -51,6 +51,7 @@ impl Disk {
             rollouts: all(&snapshot.rollouts),
             members: all(&snapshot.members),
             artifacts: all(&snapshot.artifacts),
+            drops: all(&snapshot.drops),
             journal: Vec::new(),
         };
         assert!(real.commit(&everything, Ending::Done));
@@ -126,6 +127,7 @@ pub fn apply(snapshot: &mut Snapshot, batch: &Batch) {
     put(&mut snapshot.rollouts, &batch.rollouts);
     put(&mut snapshot.members, &batch.members);
     put(&mut snapshot.artifacts, &batch.artifacts);
+    put(&mut snapshot.drops, &batch.drops);
 }
 
 fn all<K: Clone, V: Clone>(table: &BTreeMap<K, V>) -> Vec<(K, Option<V>)> {

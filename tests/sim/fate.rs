@@ -39,6 +39,8 @@ pub enum Fate {
     Strange,
     /// It works, and says everything twice, late and out of order.
     Noisy,
+    /// It installs as it reads, as RAUC can: some parts of the artifact, the end first, in many small requests.
+    Streams,
 }
 
 /// Every fate once; those that work several times.
@@ -53,6 +55,7 @@ pub const FATES: &[Fate] = &[
     Fate::Noisy,
     Fate::Noisy,
     Fate::Strange,
+    Fate::Streams,
     Fate::Fails(1),
     Fate::Fails(u8::MAX),
     Fate::FallsBack,
@@ -68,7 +71,11 @@ pub const CLIENTS: &[Client] = &[Client::SwUpdate, Client::Rauc, Client::Zephyr]
 impl Character {
     pub fn seeded(random: &mut fastrand::Rng, fate: Fate) -> Self {
         // rhu is waited for so long that it would only make every test longer
-        let clients = if fate == Fate::NeverFetches { &[Client::SwUpdate, Client::Zephyr] } else { CLIENTS };
+        let clients: &[Client] = match fate {
+            Fate::NeverFetches => &[Client::SwUpdate, Client::Zephyr],
+            Fate::Streams => &[Client::Rauc],
+            _ => CLIENTS,
+        };
         let client = *random.choice(clients).unwrap();
         // without a version nobody knows what one runs that answers to strange ids: it waits for a person
         let reports = fate == Fate::Strange || random.bool();
@@ -78,7 +85,7 @@ impl Character {
     /// Does it run the new version in the end?
     pub fn arrives(self) -> bool {
         match self.fate {
-            Fate::Good | Fate::Cut(_) | Fate::Strange | Fate::Noisy => true,
+            Fate::Good | Fate::Cut(_) | Fate::Strange | Fate::Noisy | Fate::Streams => true,
             // Zephyr tries again by itself until its order is closed
             Fate::Fails(times) => times < 3,
             _ => false,
@@ -87,14 +94,15 @@ impl Character {
 
     /// How its member may end, if nothing stops the rollout.
     pub fn ends(self) -> Vec<Step> {
-        use FailedReason::{NoFeedback, NotFetched, Reported, SuccessWithoutDownload, WrongVersion};
+        use FailedReason::{BytesSpent, NoFeedback, NotFetched, Reported, SuccessWithoutDownload, WrongVersion};
         let Self { client, reports, fate } = self;
         match fate {
             _ if self.arrives() => vec![Step::Updated],
             // it says nothing about a failure; its version tells, if it gets to report one between its tries
             Fate::Fails(_) | Fate::FallsBack if client == Client::Zephyr => {
-                let unheard = Step::Failed(NoFeedback);
-                if reports { vec![Step::Failed(WrongVersion), unheard] } else { vec![unheard] }
+                // it downloads again and again meanwhile
+                let unheard = [Step::Failed(NoFeedback), Step::Failed(BytesSpent)];
+                unheard.into_iter().chain(reports.then_some(Step::Failed(WrongVersion))).collect()
             }
             Fate::FallsBack if client == Client::Rauc => {
                 // one that says success and never what it runs: nobody can know
@@ -105,7 +113,7 @@ impl Character {
             Fate::NeverPolls => vec![Step::Waiting(WaitingReason::Offline)],
             Fate::NeverFetches => vec![Step::Failed(NotFetched)],
             Fate::Lies => vec![Step::Failed(SuccessWithoutDownload)],
-            Fate::Good | Fate::Cut(_) | Fate::Strange | Fate::Noisy => unreachable!("these arrive"),
+            Fate::Good | Fate::Cut(_) | Fate::Strange | Fate::Noisy | Fate::Streams => unreachable!("these arrive"),
         }
     }
 

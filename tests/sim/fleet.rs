@@ -70,10 +70,12 @@ pub fn rollout(version: &str) -> RolloutSpec {
             max_in_flight: "40%".parse().unwrap(),
             max_failures: Amount::Count(1_000_000),
         },
-        deadlines: Deadlines { download: minutes(5), install: minutes(4), confirm: minutes(5) },
+        deadlines: Deadlines { download: minutes(5), install: minutes(4), confirm: minutes(5), cancel: minutes(4) },
         attempts: 3,
+        max_bytes: None,
         confirm_by: ConfirmBy::Auto,
         paused: false,
+        cancelled: false,
     }
 }
 

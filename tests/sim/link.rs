@@ -23,6 +23,12 @@ pub enum Ask {
     Order(ActionId),
     /// The artifact, from a byte on.
     Bytes(Order, u64),
+    /// Some bytes of the artifact, the last one included.
+    Part(Order, u64, u64),
+    /// cancelAction.
+    Cancelled(ActionId),
+    /// Feedback on a cancellation.
+    Drop(ActionId, Execution, Finished),
     /// Feedback.
     Say(ActionId, Execution, Finished),
     /// configData.
@@ -32,8 +38,10 @@ pub enum Ask {
 /// What the gateway reads.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reply {
-    /// The root resource: the order's link, and whether attributes are asked for.
-    Base { order: Option<ActionId>, asks: bool },
+    /// The root resource: the links of an order and of a cancelled one, and whether attributes are asked for.
+    Base { order: Option<ActionId>, cancelled: Option<ActionId>, asks: bool },
+    /// cancelAction: which order to drop.
+    Drop(ActionId),
     /// deploymentBase.
     Order(Order),
     /// Bytes begin to arrive.
@@ -93,12 +101,21 @@ pub fn ask(
     {
         let mut seen = presence.poll(id, now, entry.tell_poll_from);
         seen.extend(presence.runs(id, client, now).filter(|_| client != Client::Zephyr));
-        return (seen, Answer::Now(Reply::Base { order: None, asks: false }));
+        return (seen, Answer::Now(Reply::Base { order: None, cancelled: None, asks: false }));
     }
-    let settings = ddi::Settings { tenants: vec!["DEFAULT".into()], poll_interval: POLL, url: None };
+    let settings =
+        ddi::Settings { tenants: vec!["DEFAULT".into()], poll_interval: POLL, url: None, tokens: Default::default() };
     let (method, path, body) = request(id, ask);
     let headers = headers(id, client, ask);
-    let head = Head { method: &method, path: &path, headers: &headers, local: "site:8080" };
+    let head = Head {
+        method: &method,
+        path: &path,
+        headers: &headers,
+        local: "site:8080",
+        peer: None,
+        secure: false,
+        certificate: None,
+    };
     if let Err(refused) = ddi::admit(board, &settings, &head) {
         return (Vec::new(), Answer::Now(read(ask, &refused)));
     }
@@ -129,17 +146,24 @@ fn request(id: &ControllerId, ask: &Ask) -> (Method, String, Vec<u8>) {
     match ask {
         Ask::Poll => (Method::GET, root, Vec::new()),
         Ask::Order(action) => (Method::GET, format!("{root}/deploymentBase/{action}"), Vec::new()),
-        Ask::Bytes(order, _) => (Method::GET, order.path.clone(), Vec::new()),
+        Ask::Cancelled(action) => (Method::GET, format!("{root}/cancelAction/0{action}"), Vec::new()),
+        Ask::Bytes(order, _) | Ask::Part(order, ..) => (Method::GET, order.path.clone(), Vec::new()),
         Ask::Say(action, execution, finished) => {
-            let (execution, finished) = (lower(execution), lower(finished));
-            let status = json!({"execution": execution, "result": {"finished": finished}, "details": ["said"]});
-            let body = json!({"id": action.to_string(), "status": status});
-            (Method::POST, format!("{root}/deploymentBase/{action}/feedback"), body.to_string().into_bytes())
+            (Method::POST, format!("{root}/deploymentBase/{action}/feedback"), word(*action, *execution, *finished))
+        }
+        Ask::Drop(action, execution, finished) => {
+            (Method::POST, format!("{root}/cancelAction/0{action}/feedback"), word(*action, *execution, *finished))
         }
         Ask::Attributes(data) => {
             (Method::PUT, format!("{root}/configData"), json!({"data": data}).to_string().into_bytes())
         }
     }
+}
+
+fn word(action: ActionId, execution: Execution, finished: Finished) -> Vec<u8> {
+    let (execution, finished) = (lower(&execution), lower(&finished));
+    let status = json!({"execution": execution, "result": {"finished": finished}, "details": ["said"]});
+    json!({"id": action.to_string(), "status": status}).to_string().into_bytes()
 }
 
 fn lower(word: &impl std::fmt::Debug) -> String {
@@ -159,12 +183,15 @@ fn headers(id: &ControllerId, client: Client, ask: &Ask) -> HeaderMap {
         }
         Client::Zephyr | Client::Generic => {}
     }
-    if !matches!(ask, Ask::Bytes(..)) {
+    if !matches!(ask, Ask::Bytes(..) | Ask::Part(..)) {
         set(header::ACCEPT, "application/json");
         set(header::CONTENT_TYPE, "application/json");
     }
     if let Ask::Bytes(_, from @ 1..) = ask {
         set(header::RANGE, &format!("bytes={from}-"));
+    }
+    if let Ask::Part(_, from, to) = ask {
+        set(header::RANGE, &format!("bytes={from}-{to}"));
     }
     headers
 }
@@ -174,10 +201,13 @@ fn read(ask: &Ask, response: &Response) -> Reply {
         (StatusCode::TOO_MANY_REQUESTS, _) => Reply::Busy,
         (StatusCode::NOT_FOUND, _) => Reply::Gone,
         (StatusCode::RANGE_NOT_SATISFIABLE, Ask::Bytes(..)) => Reply::NoBytes,
-        (StatusCode::OK, Ask::Bytes(_, 0)) | (StatusCode::PARTIAL_CONTENT, Ask::Bytes(_, 1..)) => Reply::Body,
+        (StatusCode::OK, Ask::Bytes(_, 0)) | (StatusCode::PARTIAL_CONTENT, Ask::Bytes(_, 1..) | Ask::Part(..)) => {
+            Reply::Body
+        }
+        (StatusCode::OK, Ask::Cancelled(_)) => Reply::Drop(stop(&parse(response))),
         (StatusCode::OK, Ask::Poll) => base(&parse(response)),
         (StatusCode::OK, Ask::Order(_)) => Reply::Order(order(&parse(response))),
-        (StatusCode::OK, Ask::Say(..) | Ask::Attributes(_)) => Reply::Heard,
+        (StatusCode::OK, Ask::Say(..) | Ask::Drop(..) | Ask::Attributes(_)) => Reply::Heard,
         // before its first outlook the board is empty
         (StatusCode::UNAUTHORIZED, _) => Reply::Unreachable,
         (status, ask) => panic!("{status} for {ask:?}"),
@@ -189,12 +219,22 @@ fn parse(response: &Response) -> Value {
 }
 
 fn base(body: &Value) -> Reply {
-    let href = body.pointer("/_links/deploymentBase/href").and_then(Value::as_str);
+    let href = |link: &str| body.pointer(&format!("/_links/{link}/href")).and_then(Value::as_str);
+    assert!(href("deploymentBase").is_none() || href("cancelAction").is_none(), "one active link at most (b.2)");
     let action = |href: &str| {
         let (path, _) = href.split_once('?').unwrap_or((href, ""));
         path.rsplit('/').next().unwrap().parse().unwrap()
     };
-    Reply::Base { order: href.map(action), asks: body.pointer("/_links/configData").is_some() }
+    Reply::Base {
+        order: href("deploymentBase").map(action),
+        cancelled: href("cancelAction").map(action),
+        asks: href("configData").is_some(),
+    }
+}
+
+fn stop(body: &Value) -> ActionId {
+    assert_eq!(body["id"], body["cancelAction"]["stopId"]);
+    body["id"].as_str().unwrap().parse().unwrap()
 }
 
 fn order(body: &Value) -> Order {

@@ -19,6 +19,9 @@ pub struct Oracle {
     /// Declared and committed: held gateways, and whether a rollout is paused.
     held: BTreeSet<ControllerId>,
     paused: BTreeSet<String>,
+    /// Orders whose cancellation was committed before their artifact was served whole. One that a gateway refuses to
+    /// drop is not among them any more.
+    pub cancelled: BTreeSet<(ControllerId, ActionId)>,
     /// Whose an id is, for ever.
     owners: BTreeMap<ActionId, (RolloutId, ControllerId)>,
     /// Orders that a gateway was given.
@@ -117,7 +120,13 @@ impl Oracle {
     fn look_at_members(&mut self, batch: &Batch) {
         let next = self.committed.site.as_ref().expect("the first commit has the site's record").action_next;
         for (key, member) in &batch.members {
-            let Some(order) = member.as_ref().and_then(|member| member.action.as_ref()) else { continue };
+            let Some(member) = member else { continue };
+            let Some(order) = member.action.as_ref() else { continue };
+            match (order.cancelling, member.step) {
+                (true, _) => _ = self.cancelled.insert((key.1.clone(), order.id)),
+                (false, StepRecord::Installing) => _ = self.cancelled.remove(&(key.1.clone(), order.id)),
+                _ => {}
+            }
             assert!(order.id < next, "{} may be issued again", order.id);
             for id in order.aliases.iter().chain([&order.id]) {
                 let owner = self.owners.entry(*id).or_insert_with(|| key.clone());

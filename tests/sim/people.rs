@@ -38,7 +38,9 @@ fn everyone_is_at_an_end_or_waits(world: &World) {
 #[test]
 fn a_hold_and_a_pause_in_the_middle_stop_whoever_has_not_fetched() {
     for seed in 0..20 {
-        let cast = cast(seed, 20, FATES);
+        let mut cast = cast(seed, 20, FATES);
+        // the wave of one must be proven, also if its last word is lost
+        cast[0].1.reports = true;
         let held: Vec<_> = (3..9).collect();
         let paused = || RolloutSpec { paused: true, ..fleet::rollout(NEW) };
         let declarations = vec![
@@ -132,4 +134,32 @@ fn another_version_in_the_middle_brings_everybody_to_it() {
             assert_eq!(device.runs == "3.0.0", arrives, "seed {seed} {}\n{}", device.id, world.story(&device.id));
         }
     }
+}
+
+#[test]
+fn what_people_call_off_at_any_time_is_installed_by_nobody_who_had_not_got_it_whole() {
+    let (mut dropped, mut updated) = (0, 0);
+    for seed in 0..30 {
+        let cast = cast(seed, 25, FATES);
+        let mut random = fastrand::Rng::with_seed(seed ^ 0xca11);
+        let off = || RolloutSpec { cancelled: true, ..fleet::rollout(NEW) };
+        let when = at(4) + random.u64(0..at(12));
+        let mut declarations = vec![
+            (0, declared(&cast, &[], fleet::rollout(NEW))),
+            (when, declared(&cast, &[], off())),
+            // taking it back revives nothing
+            (when + random.u64(1..at(5)), declared(&cast, &[], fleet::rollout(NEW))),
+        ];
+        if random.bool() {
+            declarations.push((when + at(6) + random.u64(0..at(5)), declared(&cast, &[], fleet::rollout("3.0.0"))));
+        }
+        let endings = if seed % 2 == 0 { calm() } else { storm(seed, 20) };
+        let mut world = World::new(seed, &cast, Disk::memory(), declarations, endings);
+        world.run();
+        world.judge_installs();
+        everyone_is_at_an_end_or_waits(&world);
+        dropped += world.oracle.cancelled.len();
+        updated += world.devices.iter().filter(|device| device.runs == NEW).count();
+    }
+    assert!(dropped > 30 && updated > 30, "{dropped} dropped their order, {updated} were beyond it");
 }

@@ -163,7 +163,7 @@ impl World {
                 self.act(device, act);
             }
             Happening::Reply(device, turn, reply) if self.turns[device] == turn => {
-                if !matches!(reply, Reply::Base { order: None, .. } | Reply::Heard) {
+                if !matches!(reply, Reply::Base { order: None, cancelled: None, .. } | Reply::Heard) {
                     self.note(device, || format!("reads {reply:?}"));
                 }
                 let act = self.devices[device].reply(reply);
@@ -240,6 +240,8 @@ impl World {
         for device in &self.devices {
             for install in &device.installs {
                 assert!(install.whole, "{} installed a part\n{}", device.id, self.story(&device.id));
+                let cancelled = self.oracle.cancelled.contains(&(device.id.clone(), install.action));
+                assert!(!cancelled, "{} installed what was cancelled\n{}", device.id, self.story(&device.id));
                 assert!(!install.again, "{} installed twice\n{}", device.id, self.story(&device.id));
             }
         }
@@ -268,6 +270,6 @@ impl World {
 
 /// Does a member wait so for ever, if nobody does anything?
 fn stays(reason: WaitingReason) -> bool {
-    use WaitingReason::{Held, Paused, StoreLost, UnknownVersion, Unlisted, WaveNotOpen};
-    matches!(reason, Held | Paused | StoreLost | UnknownVersion | Unlisted | WaveNotOpen)
+    use WaitingReason::{DuplicateIdentity, Held, Paused, StoreLost, UnknownVersion, Unlisted, WaveNotOpen};
+    matches!(reason, DuplicateIdentity | Held | Paused | StoreLost | UnknownVersion | Unlisted | WaveNotOpen)
 }

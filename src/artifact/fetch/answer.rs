@@ -67,7 +67,7 @@ pub(super) fn judge(
         return Ok(Meaning::StartOver);
     }
     if status != StatusCode::OK && (status != StatusCode::PARTIAL_CONTENT || offset == 0) {
-        return Err(RemoteError::Status { status });
+        return Err(RemoteError::status(status, headers));
     }
     if let Some(encoding) = headers.get(CONTENT_ENCODING).filter(|encoding| *encoding != "identity") {
         let shown: String = String::from_utf8_lossy(encoding.as_bytes()).chars().take(40).collect();

@@ -2,9 +2,12 @@
 
 use std::error::Error as _;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use reqwest::StatusCode;
+use reqwest::header::HeaderMap;
 
+use super::retry_after::retry_after;
 use crate::inside::OpenError;
 use crate::model::{Digest, Origin};
 
@@ -33,6 +36,8 @@ pub enum RemoteError {
     Status {
         /// What it answered.
         status: StatusCode,
+        /// How long it asked to be left alone.
+        wait: Option<Duration>,
     },
     /// Another length than the manifest says.
     #[error("has another length than spec.artifact.sizeBytes says ({said}){}; correct the size, or put the right file there", page(*.html))]
@@ -100,6 +105,19 @@ pub enum CredentialError {
 }
 
 impl RemoteError {
+    /// Of an answer that is none of those that were hoped for.
+    pub(super) fn status(status: StatusCode, headers: &HeaderMap) -> Self {
+        Self::Status { status, wait: retry_after(status, headers) }
+    }
+
+    /// How long the server asked to be left alone.
+    pub(in crate::artifact) fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::Status { wait, .. } => *wait,
+            _ => None,
+        }
+    }
+
     /// Might the very next moment bring the rest?
     pub(super) fn is_cut(&self) -> bool {
         matches!(self, Self::Cut | Self::Slow | Self::Unreachable(_))

@@ -9,15 +9,17 @@ mod oci;
 mod pace;
 mod request;
 mod resolve;
+mod retry_after;
 mod token;
 
-use std::cell::OnceCell;
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use tokio::time::sleep;
+use reqwest::StatusCode;
+use tokio::time::{Instant, sleep};
 
 use super::part::Part;
 use super::{ArtifactError, Cache};
@@ -58,11 +60,13 @@ pub(super) type Moved<'m> = &'m dyn Fn(u64) -> bool;
 /// Fetches artifacts.
 #[derive(Debug)]
 pub(super) struct Fetcher {
-    ca_files: Vec<PathBuf>,
-    credentials: Credentials,
+    ca_files: RefCell<Vec<PathBuf>>,
+    credentials: RefCell<Credentials>,
     least_speed: LeastSpeed,
     pace: Pace,
-    resolver: OnceCell<Resolver>,
+    resolver: Resolver,
+    /// Sources that asked to be left alone, until when, and by which answer.
+    left_alone: RefCell<BTreeMap<String, (Instant, StatusCode)>>,
 }
 
 /// One fetch on its way.
@@ -81,11 +85,42 @@ impl Fetcher {
     pub fn new(uplink: Uplink) -> Self {
         let Uplink { bytes_per_second, ca_files, credentials, least_speed } = uplink;
         let (credentials, pace) = (Credentials::new(credentials), Pace::new(bytes_per_second));
-        Self { ca_files, credentials, least_speed, pace, resolver: OnceCell::new() }
+        let (ca_files, credentials) = (ca_files.into(), credentials.into());
+        let (resolver, left_alone) = (Resolver::new(), RefCell::default());
+        Self { ca_files, credentials, least_speed, pace, resolver, left_alone }
     }
 
-    /// Brings the artifact from a source in the network into the cache. What came stays when it fails.
+    /// Other authorities and passwords count from the next fetch on, another limit at once.
+    pub fn configure(&self, uplink: Uplink) {
+        self.pace.set_rate(uplink.bytes_per_second);
+        self.ca_files.replace(uplink.ca_files);
+        self.credentials.replace(Credentials::new(uplink.credentials));
+    }
+
+    /// Brings the artifact from a source in the network into the cache. What came stays when it fails. A source that asked
+    /// to be left alone is not asked before.
     pub async fn fetch(
+        &self,
+        cache: &Cache,
+        spec: &ArtifactSpec,
+        source: &Source,
+        moved: Moved<'_>,
+    ) -> Result<Sums, ArtifactError> {
+        let (name, shown) = names(source);
+        let until = self.left_alone.borrow_mut().remove(&name);
+        if let Some((until, status)) = until.filter(|(until, _)| *until > Instant::now()) {
+            self.left_alone.borrow_mut().insert(name, (until, status));
+            let wait = Some(until.saturating_duration_since(Instant::now()));
+            return Err(ArtifactError::Remote { source_name: shown, why: RemoteError::Status { status, wait } });
+        }
+        let result = self.bring(cache, spec, source, moved).await;
+        if let Err(ArtifactError::Remote { why: RemoteError::Status { status, wait: Some(wait) }, .. }) = &result {
+            self.left_alone.borrow_mut().insert(name, (Instant::now() + *wait, *status));
+        }
+        result
+    }
+
+    async fn bring(
         &self,
         cache: &Cache,
         spec: &ArtifactSpec,
@@ -170,21 +205,14 @@ impl Fetcher {
     }
 
     async fn session<'s>(&'s self, source: &'s Source) -> Result<Session<'s>, RemoteError> {
-        let resolver = match self.resolver.get() {
-            Some(resolver) => resolver.clone(),
-            None => {
-                let started = Resolver::start().map_err(|error| RemoteError::Client(error.to_string()))?;
-                self.resolver.get_or_init(|| started).clone()
-            }
-        };
-        let ca_files = self.ca_files.clone();
+        let (ca_files, resolver) = (self.ca_files.borrow().clone(), self.resolver.clone());
         let made = tokio::task::spawn_blocking(move || client::client(&ca_files, &resolver)).await;
         let client = made.unwrap_or_else(|stopped| Err(RemoteError::Client(stopped.to_string())))?;
         let image = match source {
             Source::Oci { image } => Some(image),
             Source::File { .. } | Source::Http { .. } => None,
         };
-        Ok(Session { client, credentials: &self.credentials, image, token: None.into() })
+        Ok(Session { client, credentials: self.credentials.borrow().clone(), image, token: None.into() })
     }
 }
 
@@ -259,6 +287,11 @@ async fn locate(session: &Session<'_>, source: &Source, spec: &ArtifactSpec) -> 
         Source::Oci { image } => oci::layer(session, image, spec).await,
         Source::File { .. } => Err(RemoteError::Client("it is a file".into())),
     }
+}
+
+/// What a source is called, for people: without passwords or signatures.
+pub(super) fn name_of(source: &Source) -> String {
+    names(source).1
 }
 
 /// What a source is called in the resume record, and for people.

@@ -70,7 +70,7 @@ async fn manifest(session: &Session<'_>, image: &OciReference, version: &OciVers
     headers.insert(ACCEPT, HeaderValue::from_static(KINDS));
     let response = session.get(&address(image, &format!("manifests/{name}"))?, &headers).await?;
     if response.status() != StatusCode::OK {
-        return Err(RemoteError::Status { status: response.status() });
+        return Err(RemoteError::status(response.status(), response.headers()));
     }
     let nonsense = || RemoteError::Registry("gave a manifest that is none; is this a registry?".into());
     let bytes = read_small(response, MANIFEST_BYTES).await?.ok_or_else(nonsense)?;

@@ -12,19 +12,24 @@ const CREDIT: Duration = Duration::from_millis(250);
 /// Keeps all fetches together at `uplink.bytesPerSecond`, by reading slowly: the server's sends slow down with it.
 #[derive(Debug)]
 pub(super) struct Pace {
-    rate: Option<NonZeroU64>,
+    rate: Cell<Option<NonZeroU64>>,
     /// When what was taken so far is paid for.
     paid: Cell<Instant>,
 }
 
 impl Pace {
     pub fn new(rate: Option<NonZeroU64>) -> Self {
-        Self { rate, paid: Cell::new(Instant::now()) }
+        Self { rate: Cell::new(rate), paid: Cell::new(Instant::now()) }
+    }
+
+    /// Another limit is in force, also for the fetch that is under way.
+    pub fn set_rate(&self, rate: Option<NonZeroU64>) {
+        self.rate.set(rate);
     }
 
     /// Waits until bytes that came are paid for.
     pub async fn pay(&self, bytes: usize) {
-        let Some(rate) = self.rate else { return };
+        let Some(rate) = self.rate.get() else { return };
         let now = Instant::now();
         let from = now.checked_sub(CREDIT).map_or(now, |oldest| self.paid.get().max(oldest));
         let cost = (bytes as u64).saturating_mul(1_000_000) / rate;
@@ -100,5 +105,19 @@ mod tests {
         let start = Instant::now();
         pace.pay(5_000).await;
         assert!(start.elapsed() >= Duration::from_millis(200), "{:?}", start.elapsed());
+    }
+
+    #[tokio::test]
+    async fn another_limit_counts_from_the_next_bytes_on() {
+        let pace = Pace::new(None);
+        pace.pay(usize::MAX).await;
+        pace.set_rate(NonZeroU64::new(10_000));
+        let start = Instant::now();
+        for _ in 0..10 {
+            pace.pay(500).await;
+        }
+        assert!(start.elapsed() >= Duration::from_millis(200), "{:?}", start.elapsed());
+        pace.set_rate(None);
+        pace.pay(usize::MAX).await;
     }
 }

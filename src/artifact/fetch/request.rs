@@ -20,7 +20,7 @@ const ANSWER: Duration = Duration::from_secs(60);
 /// All requests of one fetch.
 pub(super) struct Session<'f> {
     pub client: Client,
-    pub credentials: &'f Credentials,
+    pub credentials: Credentials,
     /// The registry that is asked, if it is one.
     pub image: Option<&'f OciReference>,
     /// What its token server gave.

@@ -1,4 +1,4 @@
-//! A small HTTP/1 client connection over TCP, kept alive for as long as its owner keeps it.
+//! A small HTTP/1 client connection over TCP or TLS, kept alive for as long as its owner keeps it.
 //!
 //! It knows nothing of devices, so benchmarks use it too. It needs a tokio runtime, not a `LocalSet`.
 
@@ -12,9 +12,11 @@ use hyper::client::conn::http1;
 use hyper::rt::{Read, Write};
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
-use tokio::net::TcpSocket;
+use tokio::net::{TcpSocket, TcpStream};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
+
+use super::trust::Trust;
 
 /// Longer than the 30 s that a site may hold an artifact request while it repairs the artifact.
 const PATIENCE: Duration = Duration::from_secs(40);
@@ -48,15 +50,14 @@ impl Drop for Connection {
 impl Connection {
     /// Connects to `to`, from the local address `from` if the system allows that.
     pub async fn tcp(to: SocketAddr, from: Option<Ipv4Addr>) -> Result<Self, Cut> {
-        let connect = |error| Cut::new("cannot connect", error);
-        let socket = if to.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }.map_err(connect)?;
-        if let Some(from) = from {
-            // all of 127/8 is local on Linux; elsewhere the default address must do
-            let _ = socket.bind(SocketAddr::from((from, 0)));
-        }
-        let stream = within(PATIENCE, socket.connect(to)).await?.map_err(connect)?;
-        let _ = stream.set_nodelay(true);
-        Self::over(TokioIo::new(stream)).await
+        Self::over(TokioIo::new(connected(to, from).await?)).await
+    }
+
+    /// The same with TLS.
+    pub(super) async fn tls(to: SocketAddr, from: Option<Ipv4Addr>, trust: &Trust) -> Result<Self, Cut> {
+        let stream = connected(to, from).await?;
+        let secured = within(PATIENCE, trust.connect(to.ip(), stream)).await?;
+        Self::over(TokioIo::new(secured.map_err(|error| Cut::new("no handshake", error))?)).await
     }
 
     async fn over<T>(io: T) -> Result<Self, Cut>
@@ -117,6 +118,18 @@ impl Body {
         }
         Ok(whole.freeze())
     }
+}
+
+async fn connected(to: SocketAddr, from: Option<Ipv4Addr>) -> Result<TcpStream, Cut> {
+    let connect = |error| Cut::new("cannot connect", error);
+    let socket = if to.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }.map_err(connect)?;
+    if let Some(from) = from {
+        // all of 127/8 is local on Linux; elsewhere the default address must do
+        let _ = socket.bind(SocketAddr::from((from, 0)));
+    }
+    let stream = within(PATIENCE, socket.connect(to)).await?.map_err(connect)?;
+    let _ = stream.set_nodelay(true);
+    Ok(stream)
 }
 
 async fn within<T>(patience: Duration, what: impl Future<Output = T>) -> Result<T, Cut> {

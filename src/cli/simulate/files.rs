@@ -13,6 +13,8 @@ use sha2::{Digest as _, Sha256};
 
 use super::cast::Role;
 use super::firmware::{self, ARTIFACT, Firmware, NEW_VERSION};
+use crate::authority;
+use crate::cli::init;
 use crate::model::{Digest, format_duration};
 
 /// How often gateways poll: short, because nobody wants to watch real intervals.
@@ -81,6 +83,22 @@ impl Directory {
         self.path.join("state")
     }
 
+    /// Makes an authority and a server certificate for the site, as `init` does.
+    pub fn secure(&self) -> anyhow::Result<()> {
+        let dir = self.tls();
+        fs::DirBuilder::new().mode(0o700).create(&dir).with_context(|| format!("cannot create {}", dir.display()))?;
+        init::make_tls(&dir, "simulated", &["127.0.0.1".into()], authority::LIFE, &mut init::Report::default())
+    }
+
+    /// The authority that gateways trust, if the site serves TLS.
+    pub fn authority(&self) -> Option<PathBuf> {
+        Some(self.tls().join(authority::names::AUTHORITY)).filter(|file| file.exists())
+    }
+
+    fn tls(&self) -> PathBuf {
+        self.path.join("tls")
+    }
+
     fn manifests(&self) -> PathBuf {
         self.path.join("manifests")
     }
@@ -107,6 +125,10 @@ impl Directory {
     /// Writes the site file; `listen` is the address bound at the first start, so that the gateways find the site again.
     pub fn write_site_file(&self, listen: Option<SocketAddr>) -> anyhow::Result<()> {
         let listen = listen.unwrap_or_else(|| SocketAddr::from(([127, 0, 0, 1], 0)));
+        let secure = match self.authority() {
+            Some(_) => "tls: {certificate: tls/server.crt, key: tls/server.key}",
+            None => "insecure: true",
+        };
         let text = format!(
             "apiVersion: lamplighter.dev/v1alpha1
 kind: SiteConfig
@@ -116,7 +138,7 @@ intake:
   manifests: [{}]
 devices:
   listen: {listen}
-  insecure: true
+  {secure}
   pollInterval: {}
   offlineAfter: 30s
 ",

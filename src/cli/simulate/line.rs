@@ -13,6 +13,7 @@ use serde_json::Value;
 use super::cast::{Client, Role};
 use super::client::{Body, Connection, Cut};
 use super::ddi::{self, Order, Root, Word};
+use super::trust::Trust;
 
 /// Answers other than artifacts are small.
 const LONGEST_ANSWER: usize = 16 * 1024;
@@ -38,6 +39,7 @@ impl From<Cut> for Trouble {
 pub struct Line {
     client: Client,
     site: SocketAddr,
+    trust: Option<Trust>,
     base: String,
     authorization: String,
     address: Ipv4Addr,
@@ -46,10 +48,11 @@ pub struct Line {
 
 impl Line {
     /// A line that is not open yet.
-    pub fn new(role: &Role, site: SocketAddr) -> Self {
+    pub fn new(role: &Role, site: SocketAddr, trust: Option<Trust>) -> Self {
         Self {
             client: role.client,
             site,
+            trust,
             base: format!("/DEFAULT/controller/v1/{}", role.name),
             authorization: format!("TargetToken {}", role.token),
             address: role.address,
@@ -122,7 +125,7 @@ impl Line {
 
     /// The path of an absolute link, which must lead to where the gateway already is.
     fn path(&self, href: &str) -> Result<String, Trouble> {
-        let here = format!("http://{}", self.site);
+        let here = format!("{}://{}", if self.trust.is_some() { "https" } else { "http" }, self.site);
         let path = href.strip_prefix(&here).filter(|path| path.starts_with('/'));
         path.map(str::to_owned).ok_or_else(|| Trouble::Odd(format!("link {href} does not lead to {here}")))
     }
@@ -143,7 +146,10 @@ impl Line {
             self.connection = Some(used);
             return Ok(response);
         }
-        let mut fresh = Connection::tcp(self.site, Some(self.address)).await?;
+        let mut fresh = match &self.trust {
+            Some(trust) => Connection::tls(self.site, Some(self.address), trust).await?,
+            None => Connection::tcp(self.site, Some(self.address)).await?,
+        };
         let response = fresh.send(again).await?;
         self.connection = Some(fresh);
         Ok(response)

@@ -15,15 +15,16 @@ mod player;
 mod progress;
 mod run;
 mod site;
+mod trust;
 mod usage;
 mod verdict;
 
-use std::io::{self, Write as _};
+use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::LocalSet;
 
@@ -33,8 +34,14 @@ use files::Directory;
 use run::Simulation;
 use verdict::Report;
 
-/// Plays a whole site on this machine: a real Lamplighter in a temporary directory, and simulated gateways that it updates.
+use super::{Output, complain};
+
+/// Play a whole site on this machine, with simulated gateways that it updates
 #[derive(Debug, Clone, Args)]
+#[command(
+    after_help = "It is a real Lamplighter in a temporary directory. Exits with 0 only if every gateway ended as its behaviour says \
+    it should.\n\nExamples:\n  lamplighter simulate --gateways 40 --artifact-size 1Mi\n  lamplighter simulate --kill-every 2s --faults 10%"
+)]
 pub struct SimulateArgs {
     /// How many gateways
     #[arg(long, value_name = "N", default_value = "500", value_parser = clap::value_parser!(u32).range(1..=10_000))]
@@ -51,29 +58,23 @@ pub struct SimulateArgs {
     /// Kill the site with SIGKILL about this often, and start it again at once
     #[arg(long, value_name = "DURATION", value_parser = parse_kill_every)]
     pub kill_every: Option<Duration>,
+    /// Serve the gateways over TLS, with an authority of the site's own
+    #[arg(long)]
+    pub tls: bool,
     /// Keep the directory with the site's files and log, and say where it is
     #[arg(long)]
     pub keep: bool,
-    /// How the result is printed
-    #[arg(short, long, value_name = "FORMAT", value_enum, default_value_t = Output::Text)]
+    /// How to print the result: text, json or yaml
+    #[arg(short, long, value_name = "FORMAT", value_enum, default_value_t, hide_possible_values = true)]
     pub output: Output,
     /// Run this binary as the site
     #[arg(long, value_name = "PATH", hide = true)]
     pub site_binary: Option<PathBuf>,
 }
 
-/// How a result is printed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Output {
-    /// For people.
-    Text,
-    /// For scripts.
-    Json,
-}
-
 impl SimulateArgs {
     fn for_script(&self) -> bool {
-        self.output == Output::Json
+        self.output != Output::Text
     }
 }
 
@@ -81,9 +82,12 @@ impl SimulateArgs {
 pub fn run(args: SimulateArgs) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let dir = Directory::create(args.keep)?;
+    if args.tls {
+        dir.secure()?;
+    }
     let output = args.output;
     if args.keep {
-        eprintln!("the site's files and its log are kept in {}", dir.path().display());
+        complain(&format!("the site's files and its log are kept in {}", dir.path().display()));
     }
     let played = LocalSet::new().block_on(&runtime, async {
         tokio::select! {
@@ -92,10 +96,10 @@ pub fn run(args: SimulateArgs) -> anyhow::Result<ExitCode> {
         }
     });
     let Some(report) = played? else {
-        eprintln!("stopped before the end");
+        complain(&"stopped before the end");
         return Ok(ExitCode::from(130));
     };
-    print(&report, output)?;
+    output.print(&mut io::stdout(), &report, Report::text)?;
     Ok(if report.wrong.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -112,15 +116,6 @@ async fn stop_signal() -> anyhow::Result<()> {
         _ = interrupt.recv() => {}
         _ = terminate.recv() => {}
         _ = hangup.recv() => {}
-    }
-    Ok(())
-}
-
-fn print(report: &Report, output: Output) -> anyhow::Result<()> {
-    let mut out = io::stdout();
-    match output {
-        Output::Text => write!(out, "{}", report.text())?,
-        Output::Json => writeln!(out, "{}", serde_json::to_string_pretty(report)?)?,
     }
     Ok(())
 }

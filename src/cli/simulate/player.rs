@@ -17,6 +17,7 @@ use super::cast::{Behaviour, Client, Role};
 use super::ddi::{self, Order, Root, Word};
 use super::device::{Answer, Device};
 use super::line::{Line, Trouble};
+use super::trust::Trust;
 
 /// Where the site is and what it should serve.
 #[derive(Debug, Clone)]
@@ -25,6 +26,8 @@ pub struct Target {
     pub site: SocketAddr,
     /// What the artifact's sha256 is, in hex.
     pub sha256: String,
+    /// Whom to trust; none: plain HTTP.
+    pub trust: Option<Trust>,
 }
 
 /// What all players did together.
@@ -71,7 +74,7 @@ enum Next {
 impl Player {
     /// A gateway that plays `role`; `device` stays with the judge.
     pub fn new(role: Role, target: Target, device: Rc<RefCell<Device>>, tally: Rc<Tally>) -> Self {
-        let (line, rng) = (Line::new(&role, target.site), Rng::with_seed(role.seed));
+        let (line, rng) = (Line::new(&role, target.site, target.trust.clone()), Rng::with_seed(role.seed));
         Self { role, target, device, tally, line, rng, dropped: false }
     }
 

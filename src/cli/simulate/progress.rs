@@ -1,12 +1,13 @@
 //! Progress while a simulation runs: bars on a terminal, a line now and then elsewhere, nothing for a script.
 
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write as _};
 use std::time::Duration;
 
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use tokio::time::Instant;
 
 use super::control::Rollout;
+use crate::cli::screen::is_dumb;
 
 /// Where members are, from left to right; each with the steps that count.
 const STAGES: [(&str, &[&str], &str); 5] = [
@@ -46,7 +47,7 @@ impl Progress {
     pub fn new(gateways: u32, for_script: bool) -> Self {
         if for_script {
             Self::Silent
-        } else if std::io::stderr().is_terminal() {
+        } else if std::io::stderr().is_terminal() && !is_dumb() {
             Self::bars(gateways)
         } else {
             Self::Lines { due: Instant::now(), last: String::new() }
@@ -80,7 +81,8 @@ impl Progress {
             Self::Lines { due, last } if Instant::now() >= *due => {
                 let counts = counts(rollout);
                 if *last != counts {
-                    eprintln!("{counts} · {also}");
+                    // not by `eprintln!`, which panics when nobody listens
+                    let _ = writeln!(std::io::stderr(), "{counts} · {also}");
                     *last = counts;
                     *due = Instant::now() + PAUSE;
                 }

@@ -18,6 +18,7 @@ use super::firmware::Firmware;
 use super::player::{Player, Tally, Target};
 use super::progress::Progress;
 use super::site::Site;
+use super::trust::Trust;
 use super::verdict::{Report, Wrong};
 use crate::model::format_duration;
 
@@ -52,7 +53,8 @@ impl Simulation {
         let binary = args.site_binary.clone().map_or_else(std::env::current_exe, Ok)?;
         let started = Instant::now();
         let site = Site::start(binary, dir).await?;
-        let target = Target { site: site.devices, sha256: firmware.digest.hex() };
+        let trust = dir.authority().map(|file| Trust::of(&file)).transpose()?;
+        let target = Target { site: site.devices, sha256: firmware.digest.hex(), trust };
         let tally = Rc::new(Tally::default());
         let mut players = JoinSet::new();
         let cast = roles.into_iter().map(|role| {

@@ -121,8 +121,8 @@ impl Site {
         let deadline = Instant::now() + START;
         loop {
             if let Some(endpoints) = self.read_endpoints() {
-                let address = endpoints.devices.strip_prefix("http://").unwrap_or(&endpoints.devices);
-                self.devices = address.trim_end_matches('/').parse().with_context(|| {
+                let address = endpoints.devices.rsplit('/').next().unwrap_or_default();
+                self.devices = address.parse().with_context(|| {
                     format!("{} names the device address {:?}", self.endpoints.display(), endpoints.devices)
                 })?;
                 self.control = endpoints.control;

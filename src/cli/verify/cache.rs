@@ -10,6 +10,7 @@ use serde::Serialize;
 use super::End;
 use super::hash::{bar, hash};
 use crate::artifact::{CachedFile, CachedKind, cache_dir, cached_files};
+use crate::cli::prose::{count, sentence};
 use crate::cli::{Output, bad_input};
 
 /// What was found.
@@ -40,10 +41,7 @@ pub(super) fn run(state: &Path, output: Output, out: &mut impl Write) -> anyhow:
         }
     };
     let (report, end) = verify(files);
-    match output {
-        Output::Json => writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?,
-        Output::Text => print(&report, out)?,
-    }
+    output.print(out, &report, text)?;
     Ok(end.into())
 }
 
@@ -72,24 +70,27 @@ fn verify(files: Vec<CachedFile>) -> (Report, End) {
     (report, end)
 }
 
-fn print(report: &Report, out: &mut impl Write) -> anyhow::Result<()> {
+fn text(report: &Report) -> String {
+    let mut text = String::new();
     for line in &report.artifacts {
         let verdict = line.why.as_deref().unwrap_or("ok");
-        writeln!(out, "{} {verdict}", line.digest)?;
+        text += &sentence(&format!("{} {verdict}", line.digest));
     }
     for file in &report.others {
-        writeln!(out, "{} is no artifact", file.replace(char::is_control, "?"))?;
+        text += &sentence(&format!("{file} is no artifact"));
     }
     let bad = report.artifacts.iter().filter(|line| !line.ok).count();
     let bytes = BinaryBytes(report.artifacts.iter().map(|line| line.size).sum());
-    match (report.artifacts.len(), bad) {
-        (0, _) => writeln!(out, "no artifact in the cache")?,
-        (1, 0) => writeln!(out, "1 artifact, {bytes}: every byte is as it was")?,
-        (all, 0) => writeln!(out, "{all} artifacts, {bytes}: every byte is as it was")?,
-        (all, bad) => writeln!(
-            out,
-            "{bad} of {all} artifacts are not good: check the disk, then restart the site; it sets a damaged one that it wants aside, and gets it anew"
-        )?,
-    }
-    Ok(())
+    let all = report.artifacts.len();
+    text + &sentence(&match (all, bad) {
+        (0, _) => "no artifact in the cache".into(),
+        (_, 0) => format!("{}, {bytes}: every byte is as it was", count(all, "artifact")),
+        _ => {
+            let are = if bad == 1 { "is" } else { "are" };
+            format!(
+                "{bad} of {} {are} not good: check the disk, then restart the site; it sets a damaged one that it wants aside, and gets it anew",
+                count(all, "artifact")
+            )
+        }
+    })
 }

@@ -9,6 +9,8 @@ use serde::Serialize;
 
 use super::End;
 use super::hash::{Hashed, bar, hash, plain};
+use crate::cli::prose::sentence;
+use crate::cli::table::cut;
 use crate::cli::{Output, check, complain};
 use crate::intake::{Found, Manifests, found_in};
 use crate::model::{ArtifactSpec, Intent};
@@ -78,7 +80,7 @@ pub(super) fn run(
     let bar = bar(files.iter().filter_map(|file| plain(file).ok()).sum());
     let mut lines = Vec::new();
     for path in files {
-        bar.set_message(path.display().to_string());
+        bar.set_message(cut(&path.display().to_string(), 30, true));
         let found = if manifests.is_empty() { beside(path) } else { given.clone() };
         let line = match hash(path, &bar) {
             Ok(is) => compared(path, is, &found, !manifests.is_empty()),
@@ -92,10 +94,7 @@ pub(super) fn run(
         lines.push(line);
     }
     bar.finish_and_clear();
-    match output {
-        Output::Json => writeln!(out, "{}", serde_json::to_string_pretty(&Report { files: lines })?)?,
-        Output::Text => lines.iter().try_for_each(|line| print(line, out))?,
-    }
+    output.print(out, &Report { files: lines }, |report| report.files.iter().map(text).collect())?;
     Ok(end.into())
 }
 
@@ -199,19 +198,21 @@ fn nobody(found: &[Found], given: bool) -> String {
     }
 }
 
-fn print(line: &Line, out: &mut impl Write) -> std::io::Result<()> {
+fn text(line: &Line) -> String {
+    let mut text = String::new();
     for rollout in &line.rollouts {
         let (name, artifact) = (&rollout.rollout, &rollout.artifact);
-        match &rollout.why {
-            None => writeln!(out, "{} ok: it is {artifact}, as {name} says", line.file)?,
-            Some(why) => writeln!(out, "{} refused: {name} ({artifact}): {why}", line.file)?,
-        }
+        text += &sentence(&match &rollout.why {
+            None => format!("{} ok: it is {artifact}, as {name} says", line.file),
+            Some(why) => format!("{} refused: {name} ({artifact}): {why}", line.file),
+        });
     }
     if let Some(why) = &line.why {
-        writeln!(out, "{} refused: {why}", line.file)?;
+        text += &sentence(&format!("{} refused: {why}", line.file));
     }
     if let Some(Is { digest, size_bytes }) = &line.is {
-        writeln!(out, "  digest: {digest}\n  sizeBytes: {size_bytes}")?;
+        // in one piece, to be copied into a manifest
+        text.extend(["  digest: ", digest, "\n  sizeBytes: ", &size_bytes.to_string(), "\n"]);
     }
-    Ok(())
+    text
 }

@@ -4,22 +4,24 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use sha2::{Digest as _, Sha256};
 
+use crate::cli::screen::is_dumb;
 use crate::model::Digest;
 
 /// What a file is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Hashed {
+pub(in crate::cli) struct Hashed {
     pub digest: Digest,
     pub size: u64,
 }
 
 /// A bar over so many bytes; it is seen only on a terminal.
-pub(super) fn bar(bytes: u64) -> ProgressBar {
-    let bar = ProgressBar::new(bytes);
-    let shape = "{msg} [{bar:30}] {binary_bytes} of {binary_total_bytes}, {eta} left";
+pub(in crate::cli) fn bar(bytes: u64) -> ProgressBar {
+    let target = if is_dumb() { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
+    let bar = ProgressBar::with_draw_target(Some(bytes), target);
+    let shape = "{msg} {percent:>3} % [{wide_bar}] {eta} left";
     if let Ok(style) = ProgressStyle::with_template(shape) {
         bar.set_style(style.progress_chars("=> "));
     }
@@ -27,7 +29,7 @@ pub(super) fn bar(bytes: u64) -> ProgressBar {
 }
 
 /// The length of a plain file. Whoever runs this named it, so links are followed.
-pub(super) fn plain(path: &Path) -> io::Result<u64> {
+pub(in crate::cli) fn plain(path: &Path) -> io::Result<u64> {
     let metadata = fs::metadata(path)?;
     // opening a pipe would wait for ever
     if metadata.is_dir() {
@@ -37,7 +39,7 @@ pub(super) fn plain(path: &Path) -> io::Result<u64> {
 }
 
 /// Reads a plain file to its end.
-pub(super) fn hash(path: &Path, bar: &ProgressBar) -> io::Result<Hashed> {
+pub(in crate::cli) fn hash(path: &Path, bar: &ProgressBar) -> io::Result<Hashed> {
     plain(path)?;
     let mut file = File::open(path)?;
     let (mut sha256, mut size, mut buffer) = (Sha256::new(), 0, vec![0; 128 * 1024]);

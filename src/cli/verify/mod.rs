@@ -2,7 +2,7 @@
 
 mod cache;
 mod file;
-mod hash;
+pub(super) mod hash;
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -11,10 +11,12 @@ use std::process::ExitCode;
 use super::Output;
 use super::control::SiteArgs;
 
-/// Compare files with the rollout manifests that name them, or verify the artifact cache
-///
-/// Nothing is changed. Exits with 0 if all is as it should be, 1 if something is not, 2 if something cannot be read.
+/// Compare firmware files with the manifests that name them, or verify the cache
 #[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Nothing is changed. Exits with 0 if all is as it should be, 1 if something is not, 2 if something cannot be \
+    read.\n\nExamples:\n  lamplighter verify /media/usb/gateway-os-2.1.0.swu\n  lamplighter verify --cache"
+)]
 pub struct VerifyArgs {
     /// Firmware files
     #[arg(value_name = "FILE", required_unless_present = "cache", conflicts_with = "cache")]
@@ -27,8 +29,8 @@ pub struct VerifyArgs {
     cache: bool,
     #[command(flatten)]
     site: SiteArgs,
-    /// How to answer
-    #[arg(short, long, value_enum, default_value_t)]
+    /// How to answer: text, json or yaml
+    #[arg(short, long, value_name = "FORMAT", value_enum, default_value_t, hide_possible_values = true)]
     output: Output,
 }
 

@@ -59,8 +59,11 @@ fn answered(
     seen: &mut Vec<Event>,
 ) -> Result<Answer, Response> {
     let path = locate(settings, head)?;
-    let (id, entry) = authenticate(board, &path, head)?;
+    let (id, entry) = authenticate(board, settings, &path, head)?;
     let route = resource(&path, head)?;
+    if let Some(peer) = head.peer {
+        seen.extend(presence.comes_from(id, peer, matches!(route, Route::Poll), now));
+    }
     if matches!(route, Route::Poll) {
         seen.extend(presence.poll(id, now, entry.tell_poll_from));
     } else {
@@ -73,7 +76,8 @@ fn answered(
         Route::Attributes => asked.attributes(body, seen),
         Route::Deployment(action) => asked.deployment(action),
         Route::Feedback(action) => asked.feedback(action, body),
-        Route::CancelFeedback => Ok(Answer::Now(empty(StatusCode::OK))),
+        Route::Cancel(action) => asked.cancel(action),
+        Route::CancelFeedback(action) => asked.cancel_feedback(action, body),
         Route::Artifacts(module) => asked.artifacts(module),
         Route::Artifact(module, file) => asked.artifact(module, file),
         Route::Md5(module, file) => asked.md5(module, file),
@@ -93,7 +97,8 @@ struct Asked<'a> {
 impl Asked<'_> {
     fn poll(&self, settings: &Settings) -> Answer {
         let asks = self.presence.shows_request(self.id.as_str(), self.entry.ask, self.now);
-        let offer = self.entry.offer.as_ref().filter(|offer| offer.link && !self.would_install_again(offer));
+        let offer =
+            self.entry.offer.as_ref().filter(|offer| offer.cancel || (offer.link && !self.would_install_again(offer)));
         let told = poll_interval::told(settings.poll_interval, self.id.as_str());
         let works = offer.is_some() || self.entry.ask == Ask::EachInterval;
         let told = if works { poll_interval::told_at_work(told) } else { told };
@@ -108,7 +113,7 @@ impl Asked<'_> {
     /// Taken whether asked for or not: SWUpdate sends them after every start (b.9.4).
     fn attributes(&mut self, body: &[u8], seen: &mut Vec<Event>) -> Result<Answer, Response> {
         self.presence.attributes_sent(self.id, self.now);
-        let attributes = attributes::parse(body).map_err(|why| bad_request(&why))?;
+        let attributes = attributes::parse(body, self.head.peer).map_err(|why| bad_request(&why))?;
         // Zephyr names itself only by what it leaves out, and by the one attribute it sends (b.10.9).
         let nameless = !self.head.headers.contains_key(header::USER_AGENT);
         if nameless && attributes.mode == AttributesMode::Merge && attributes.data.contains_key("VIN") {
@@ -151,6 +156,23 @@ impl Asked<'_> {
             excused: self.presence.excused(self.id.as_str()),
         };
         Ok(Answer::Ask(Event::Feedback(self.id.clone(), action, feedback), Pending::heard(self.id.clone())))
+    }
+
+    /// rhu reads which order it is to drop (b.8.9); the others know from the link.
+    fn cancel(&mut self, action: Option<ActionId>) -> Result<Answer, Response> {
+        match self.open(action).filter(|offer| offer.cancel) {
+            Some(offer) => Ok(Answer::Now(deployment::cancel(offer))),
+            None => Err(not_found("this order is not cancelled, or not any more")),
+        }
+    }
+
+    /// 200 on any id, as for all feedback (b.0.1). What does not end the cancellation (b.4) is answered at once.
+    fn cancel_feedback(&mut self, action: Option<ActionId>, body: &[u8]) -> Result<Answer, Response> {
+        let said = feedback::parse(body).map_err(|why| bad_request(&why))?;
+        let Some(action) = action.filter(|_| said.decides()) else { return Ok(Answer::Now(empty(StatusCode::OK))) };
+        let feedback =
+            Feedback { execution: said.execution, finished: said.finished, message: said.message, excused: false };
+        Ok(Answer::Ask(Event::CancelFeedback(self.id.clone(), action, feedback), Pending::heard(self.id.clone())))
     }
 
     /// rhu's first progress while it downloads says that RAUC installs as it reads: the heart decides (b.8.11).

@@ -53,9 +53,9 @@ impl Download {
         Event::Served(self.gateway.clone(), self.artifact.key.digest)
     }
 
-    /// To be told when no more bytes leave, for whatever cause.
-    pub fn ended(&self) -> Event {
-        Event::BodyEnded(self.gateway.clone())
+    /// To be told when no more bytes leave, for whatever cause, and how many did.
+    pub fn ended(&self, bytes: u64) -> Event {
+        Event::BodyEnded(self.gateway.clone(), self.artifact.key.digest, bytes)
     }
 
     /// The head of the answer, after the verdict on [`Download::requested`]; `None` if there was none.
@@ -65,7 +65,14 @@ impl Download {
     pub fn respond(&self, presence: &mut Presence, verdict: Option<Verdict>) -> Result<Response, Response> {
         match verdict {
             Some(Verdict::Accepted | Verdict::Deploy | Verdict::AlreadyClosed) => Ok(self.head()),
-            Some(Verdict::Withdrawn | Verdict::Unknown | Verdict::OverQuota) => {
+            Some(
+                Verdict::Withdrawn
+                | Verdict::Unknown
+                | Verdict::OverQuota
+                | Verdict::NotYet
+                | Verdict::Contradicts(_)
+                | Verdict::Needed,
+            ) => {
                 presence.excuse(&self.gateway);
                 Err(not_found("this order is withdrawn"))
             }

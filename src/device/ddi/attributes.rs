@@ -1,6 +1,6 @@
-//! What gateways say about themselves (b.5). Limits are hawkBit's, and ours for all of it together.
+//! What gateways say about themselves (b.5). The limits here are hawkBit's; how much all of it may be is the engine's.
 
-use std::collections::BTreeMap;
+use std::net::IpAddr;
 
 use serde_json::Value;
 
@@ -8,11 +8,9 @@ use crate::model::{Attributes, AttributesMode};
 
 const MOST: usize = 100;
 const LONGEST: usize = 128;
-/// Of keys and values together: 500 gateways' attributes stay in memory.
-const LARGEST: usize = 2048;
 
 /// Reads the body of a PUT to `configData`. Unknown members are ignored: rhu sends a legacy `time` and `status`.
-pub(super) fn parse(body: &[u8]) -> Result<Attributes, String> {
+pub(super) fn parse(body: &[u8], from: Option<IpAddr>) -> Result<Attributes, String> {
     let body: Value = serde_json::from_slice(body).map_err(|error| format!("the body is not JSON: {error}"))?;
     let mode = match body.get("mode") {
         None | Some(Value::Null) => AttributesMode::Merge,
@@ -28,11 +26,7 @@ pub(super) fn parse(body: &[u8]) -> Result<Attributes, String> {
         return Err(format!("{} attributes are too many, {MOST} may be sent", object.len()));
     }
     let data = object.iter().map(|(key, value)| Ok((check(key)?, text(value)?))).collect::<Result<_, String>>()?;
-    let size = size(&data);
-    if size > LARGEST {
-        return Err(format!("{size} bytes of attributes are too many, {LARGEST} may be sent"));
-    }
-    Ok(Attributes { mode, data })
+    Ok(Attributes { mode, data, from })
 }
 
 /// A value as text; `null` removes the attribute.
@@ -57,8 +51,4 @@ fn check(key: &str) -> Result<String, String> {
         return Err(format!("a key must have 1 to {LONGEST} printable characters, one has {length}"));
     }
     Ok(key.to_owned())
-}
-
-fn size(data: &BTreeMap<String, Option<String>>) -> usize {
-    data.iter().map(|(key, value)| key.len() + value.as_ref().map_or(0, String::len)).sum()
 }

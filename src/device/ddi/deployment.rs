@@ -14,6 +14,20 @@ struct DeploymentBase<'a> {
 }
 
 #[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Cancel {
+    /// The same in both, without the link's zero: rhu compares it with the id that it has (b.3).
+    id: String,
+    cancel_action: Stop,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Stop {
+    stop_id: String,
+}
+
+#[derive(Serialize)]
 struct Deployment<'a> {
     /// `forced`, never `skip`: SWUpdate reports a skip as success without installing (b.0.4).
     download: &'static str,
@@ -82,6 +96,12 @@ pub(super) fn deployment_base(offer: &Offer, links: &Links) -> Response {
         id: offer.action.to_string(),
         deployment: Deployment { download: "forced", update: "forced", chunks: [chunk] },
     })
+}
+
+/// The answer that tells a gateway to drop its order.
+pub(super) fn cancel(offer: &Offer) -> Response {
+    let id = offer.action.to_string();
+    json(&Cancel { cancel_action: Stop { stop_id: id.clone() }, id })
 }
 
 /// The answer that lists a software module's only artifact.

@@ -20,7 +20,7 @@ impl Links {
     pub(super) fn new(settings: &Settings, head: &Head<'_>, path: &Path<'_>) -> Self {
         let base = match &settings.url {
             Some(url) => url.trim_end_matches('/').to_owned(),
-            None => format!("http://{}", head.host()),
+            None => format!("{}://{}", if head.secure { "https" } else { "http" }, head.host()),
         };
         Self(format!("{base}/{}/controller/v1/{}", segment(&path.tenant), segment(&path.gateway)))
     }
@@ -32,6 +32,11 @@ impl Links {
     /// `c` is a change marker (b.1): another artifact under the same id would be another link.
     pub(super) fn deployment(&self, action: ActionId, artifact: &Artifact) -> String {
         format!("{}/deploymentBase/{action}?c={}", self.0, artifact.key.digest.module_id())
+    }
+
+    /// No query: SWUpdate appends `/feedback` (b.9.1). A leading zero: old Zephyr drops the first digit (b.0.6).
+    pub(super) fn cancel(&self, action: ActionId) -> String {
+        format!("{}/cancelAction/0{action}", self.0)
     }
 
     pub(super) fn artifact(&self, artifact: &Artifact) -> String {

@@ -8,11 +8,13 @@ mod access;
 mod answer;
 mod artifact;
 mod attributes;
+mod certificate;
 mod deployment;
 mod feedback;
 mod links;
 mod pending;
 mod poll;
+mod proof;
 mod range;
 mod request;
 mod response;
@@ -24,7 +26,9 @@ use std::time::Duration;
 pub use access::{Admitted, admit};
 pub use answer::{Answer, Reply, answer};
 pub use artifact::Download;
+pub use certificate::Names;
 pub use pending::Pending;
+pub use proof::Tokens;
 pub use request::Head;
 pub use response::{Response, too_busy, too_large};
 pub use stranger::{about, knocks};
@@ -39,6 +43,8 @@ pub struct Settings {
     pub tenants: Vec<String>,
     /// What gateways are told, each with its own tenth more or less.
     pub poll_interval: Duration,
-    /// What links start with, without a slash at the end; default: `http://` and the address the device used.
+    /// What links start with, without a slash at the end; default: the scheme and address the device used.
     pub url: Option<String>,
+    /// What gateways without a token of their own sign in with; may be replaced while the server runs.
+    pub tokens: Tokens,
 }

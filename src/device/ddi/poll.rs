@@ -32,21 +32,26 @@ struct Shown {
     #[serde(skip_serializing_if = "Option::is_none")]
     deployment_base: Option<Href>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    cancel_action: Option<Href>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     config_data: Option<Href>,
 }
 
 impl Shown {
     fn is_empty(&self) -> bool {
-        self.deployment_base.is_none() && self.config_data.is_none()
+        self.deployment_base.is_none() && self.cancel_action.is_none() && self.config_data.is_none()
     }
 }
 
-/// What a gateway sees: how often to ask, its order, and whether we want its attributes.
+/// What a gateway sees: how often to ask, its order or that it is cancelled, and whether we want its attributes.
 pub(super) fn controller_base(interval: Duration, offer: Option<&Offer>, asks: bool, links: &Links) -> Response {
     json(&ControllerBase {
         config: Config { polling: Polling { sleep: sleep(interval) } },
         links: Shown {
-            deployment_base: offer.map(|offer| Href::new(links.deployment(offer.action, &offer.artifact))),
+            deployment_base: offer
+                .filter(|offer| !offer.cancel)
+                .map(|offer| Href::new(links.deployment(offer.action, &offer.artifact))),
+            cancel_action: offer.filter(|offer| offer.cancel).map(|offer| Href::new(links.cancel(offer.action))),
             config_data: asks.then(|| Href::new(links.attributes())),
         },
     })

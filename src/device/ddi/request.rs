@@ -1,8 +1,11 @@
 //! What a request says about itself.
 
+use std::net::IpAddr;
+
 use hyper::header::{self, HeaderMap, HeaderName};
 use hyper::{Method, http::request::Parts};
 
+use super::Names;
 use crate::model::Client;
 
 /// The head of a request, as far as DDI looks at it.
@@ -16,12 +19,25 @@ pub struct Head<'a> {
     pub headers: &'a HeaderMap,
     /// The address the device reached, for links when it names none itself.
     pub local: &'a str,
+    /// The address it comes from.
+    pub peer: Option<IpAddr>,
+    /// It came over TLS.
+    pub secure: bool,
+    /// Whom the device's certificate names, if it showed one.
+    pub certificate: Option<&'a Names>,
 }
 
 impl<'a> Head<'a> {
-    /// The head of a request that arrived at `local` (`host:port`).
-    pub fn new(parts: &'a Parts, local: &'a str) -> Self {
-        Self { method: &parts.method, path: parts.uri.path(), headers: &parts.headers, local }
+    /// The head of a request that arrived at `local` (`host:port`) from `peer`.
+    pub fn new(parts: &'a Parts, local: &'a str, peer: Option<IpAddr>) -> Self {
+        let Parts { method, uri, headers, .. } = parts;
+        Self { method, path: uri.path(), headers, local, peer, secure: false, certificate: None }
+    }
+
+    /// The same over TLS, from a device whose certificate names it so, if it showed one.
+    #[must_use]
+    pub fn over_tls(self, certificate: Option<&'a Names>) -> Self {
+        Self { secure: true, certificate, ..self }
     }
 
     /// A header's value, if it is there exactly once and readable.

@@ -26,8 +26,10 @@ pub(super) enum Route<'a> {
     Deployment(Option<ActionId>),
     /// Words on an order.
     Feedback(Option<ActionId>),
-    /// Words on a cancellation: none is ever asked for yet, so they change nothing.
-    CancelFeedback,
+    /// That it is cancelled.
+    Cancel(Option<ActionId>),
+    /// Words on that.
+    CancelFeedback(Option<ActionId>),
     /// The artifacts of a software module.
     Artifacts(&'a str),
     /// One of them.
@@ -63,7 +65,8 @@ impl<'a> Path<'a> {
             ["configData"] => Route::Attributes,
             ["deploymentBase", id] => Route::Deployment(id.parse().ok()),
             ["deploymentBase", id, "feedback"] => Route::Feedback(id.parse().ok()),
-            ["cancelAction", _, "feedback"] => Route::CancelFeedback,
+            ["cancelAction", id] => Route::Cancel(id.parse().ok()),
+            ["cancelAction", id, "feedback"] => Route::CancelFeedback(id.parse().ok()),
             ["softwaremodules", module, "artifacts"] => Route::Artifacts(module),
             ["softwaremodules", module, "artifacts", file] => match file.strip_suffix(".MD5SUM") {
                 Some(file) => Route::Md5(module, file),
@@ -78,9 +81,9 @@ impl Route<'_> {
     /// What `Allow` says.
     pub(super) fn methods(&self) -> &'static str {
         match self {
-            Self::Poll | Self::Deployment(_) | Self::Artifacts(_) => "GET",
+            Self::Poll | Self::Deployment(_) | Self::Cancel(_) | Self::Artifacts(_) => "GET",
             Self::Attributes => "PUT",
-            Self::Feedback(_) | Self::CancelFeedback => "POST",
+            Self::Feedback(_) | Self::CancelFeedback(_) => "POST",
             Self::Artifact(..) | Self::Md5(..) => "GET, HEAD",
         }
     }
@@ -91,11 +94,11 @@ impl Route<'_> {
 
     /// Does a request to it carry a body that we read?
     pub(super) fn takes_body(&self) -> bool {
-        matches!(self, Self::Attributes | Self::Feedback(_) | Self::CancelFeedback)
+        matches!(self, Self::Attributes | Self::Feedback(_) | Self::CancelFeedback(_))
     }
 
     /// Is its answer JSON?
     pub(super) fn gives_json(&self) -> bool {
-        matches!(self, Self::Poll | Self::Deployment(_) | Self::Artifacts(_))
+        matches!(self, Self::Poll | Self::Deployment(_) | Self::Cancel(_) | Self::Artifacts(_))
     }
 }

@@ -19,10 +19,11 @@ pub fn about<'b>(board: &'b Board, path: &str) -> Option<&'b ControllerId> {
 }
 
 /// Who knocks with this request, if it could become a gateway: of a tenant that exists, under a fit id that nobody
-/// declared, with a token.
+/// declared, with a token. A certificate decides alone: who shows one that names somebody else is nobody.
 pub fn knocks(board: &Board, settings: &Settings, head: &Head<'_>) -> Option<(ControllerId, TokenHash)> {
     let path = locate(settings, head).ok()?;
-    if !board.is_ready() || board.get(&path.gateway).is_some() {
+    let belied = head.certificate.is_some_and(|names| !names.include(&path.gateway));
+    if !board.is_ready() || board.get(&path.gateway).is_some() || belied {
         return None;
     }
     let token = head.header(header::AUTHORIZATION)?.strip_prefix("TargetToken ")?;

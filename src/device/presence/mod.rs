@@ -2,9 +2,11 @@
 //!
 //! It lives in memory only. What the heart must know leaves as events, and steady polling yields none.
 
+mod addresses;
 mod track;
 
 use std::collections::{BTreeSet, HashMap};
+use std::net::IpAddr;
 use std::time::Duration;
 
 use crate::model::{ActionId, Ask, Client, ControllerId, Event, Presence as State, SiteTime, poll_interval};
@@ -58,9 +60,13 @@ impl Presence {
         Self { pacing: checked(pacing), tracks: HashMap::new(), due: BTreeSet::new() }
     }
 
-    /// Takes other settings; they work from each gateway's next sign of life on.
+    /// Takes other settings: when silence means offline from now on, the interval from each gateway's next poll on.
     pub fn set_pacing(&mut self, pacing: Pacing) {
         self.pacing = checked(pacing);
+        let ids: Vec<_> = self.tracks.keys().cloned().collect();
+        for id in &ids {
+            self.list(id);
+        }
     }
 
     /// Starts over from what the store says: state, pace if it is not the one told, and client of each gateway.
@@ -105,6 +111,19 @@ impl Presence {
         }
         self.list(id);
         events
+    }
+
+    /// A request under a gateway's id came from this address. News is when two poll in turns, and when they no longer do.
+    pub fn comes_from(&mut self, id: &ControllerId, from: IpAddr, polls: bool, now: SiteTime) -> Option<Event> {
+        let track = self.track(id);
+        let interval = track.pace().max(State::SHORTEST_INTERVAL);
+        let shared = track.addresses.asks(from, polls, now, interval)?;
+        Some(Event::Shared(id.clone(), shared))
+    }
+
+    /// Two machines used its id before the site started.
+    pub fn was_shared(&mut self, id: &ControllerId, now: SiteTime) {
+        self.track(id).addresses.were_shared(now);
     }
 
     /// A gateway gave another sign of life: it asked for something else, or bytes reached it.
@@ -196,7 +215,7 @@ impl Presence {
 
     /// It sent its attributes.
     pub fn attributes_sent(&mut self, id: &ControllerId, now: SiteTime) {
-        self.track(id).attributes_sent = Some(now);
+        self.track(id).addresses.attributes_sent(now);
     }
 
     fn track(&mut self, id: &ControllerId) -> &mut Track {

@@ -188,3 +188,21 @@ fn rhu_is_not_quiet_for_five_minutes_after_a_start_or_an_error_of_ours() {
     assert_eq!(presence.poll(&gateway(), at(661), None), [], "nor is that its rhythm");
     assert_eq!(presence.due(at(781)), [Event::Quiet(gateway())]);
 }
+
+#[test]
+fn a_shorter_patience_counts_for_who_is_silent_already_and_a_longer_interval_for_whoever_heard_it() {
+    let mut presence = started(State::Never);
+    presence.poll(&gateway(), at(10), None);
+    presence.due(at(130));
+    presence.set_pacing(Pacing { offline_after: Duration::from_secs(200), ..PACING });
+    assert_eq!(presence.next_due(), Some(at(210)));
+    assert_eq!(presence.due(at(210)), [Event::Offline(gateway())]);
+
+    let mut presence = started(State::Never);
+    presence.poll(&gateway(), at(10), None);
+    presence.set_pacing(Pacing { told: Duration::from_secs(300), offline_after: Duration::from_secs(900) });
+    assert_eq!(presence.next_due(), Some(at(130)), "it comes as it was told before");
+    assert_eq!(presence.poll(&gateway(), at(70), None), [Event::Pace(gateway(), Duration::from_secs(300))]);
+    assert_eq!(presence.due(at(669)), []);
+    assert_eq!(presence.due(at(670)), [Event::Quiet(gateway())]);
+}

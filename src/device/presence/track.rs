@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::model::{Client, Presence as State, SiteTime};
 
+use super::addresses::Addresses;
 use super::{Pacing, Progress};
 
 /// A gateway that alternates between clients (two machines with one id) may cause a commit once in this time.
@@ -27,7 +28,8 @@ pub(super) struct Track {
     told_for: Option<SiteTime>,
     /// Its entry in the set of deadlines.
     pub(super) listed: Option<SiteTime>,
-    pub(super) attributes_sent: Option<SiteTime>,
+    /// Where it asks from.
+    pub(super) addresses: Addresses,
     pub(super) progress: Option<Progress>,
     pub(super) excused: bool,
 }
@@ -60,7 +62,7 @@ impl Track {
             failed: true,
             told_for: None,
             listed: None,
-            attributes_sent: None,
+            addresses: Addresses::default(),
             progress: None,
             excused: false,
         }
@@ -129,7 +131,7 @@ impl Track {
 
     /// Asked once per interval: three quarters of it, because polls are never exactly an interval apart.
     pub(super) fn may_be_asked(&self, now: SiteTime, pacing: Pacing) -> bool {
-        self.attributes_sent.is_none_or(|sent| now.since(sent) >= pacing.told.mul_f32(0.75))
+        self.addresses.sent_attributes_at().is_none_or(|sent| now.since(sent) >= pacing.told.mul_f32(0.75))
     }
 
     /// We could not give it what it asked for.

@@ -7,7 +7,8 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy)]
 pub struct Caps {
     /// Sockets open at once. One that polled and stays open costs about 12 kB (measured with 500: hyper's 8 KiB read
-    /// buffer, its state, our task), so 0.6 MB for all; 500 gateways that poll once a minute need one or two.
+    /// buffer, its state, our task), so 0.6 MB for all, and with TLS 8 kB more (`tests/memory/tls.sh`); 500
+    /// gateways that poll once a minute need one or two.
     pub connections: usize,
     /// And of these for one address, so that one machine cannot take them all. Further ones wait, unread, for one of these
     /// to end; one without a request is closed for them. Of a site's whole floor behind one address that is all at once.
@@ -16,7 +17,7 @@ pub struct Caps {
     /// once, they would cut each other off. Room for 480 newcomers a second remains.
     pub grace: Duration,
     /// Artifact bodies at once, so that polls and feedback always find a connection. Each holds a [`Caps::chunk`], and two
-    /// while it ends: 0.5 MiB for all.
+    /// while it ends: 1 MiB for all.
     pub bodies: usize,
     /// And of these for one gateway: clients that stream take several, but none may take them all.
     pub own_bodies: usize,
@@ -24,7 +25,7 @@ pub struct Caps {
     pub bytes_per_second: Option<NonZeroU64>,
     /// Artifact requests that may wait for a body to end; more are told to try again.
     pub waiting: usize,
-    /// Bytes read from an artifact at a time. Twice as many cost 0.4 MB, and a fifth less processor time while serving.
+    /// Bytes read from an artifact at a time. Half as many save 0.6 MB, and cost a quarter more processor time while serving.
     pub chunk: usize,
     /// Bytes that the kernel sends from an artifact at a time, where nothing lies between it and the socket; at most 256 KiB.
     /// They take no memory of ours, and a third of the processor time that reading them takes.
@@ -35,6 +36,8 @@ pub struct Caps {
     /// The same for a device that has shown itself fast, which then costs fewer wake-ups; the kernel allows 208 KiB if nobody
     /// told it otherwise. It holds the kernel's own pages of the file. Should the device turn slow, 2.4 kB/s is no stall.
     pub fast_send_buffer: usize,
+    /// For a TLS handshake: two round trips of the slowest radio.
+    pub handshake: Duration,
     /// From a header's first byte to its last.
     pub header: Duration,
     /// For a request's body.
@@ -53,6 +56,11 @@ pub struct Caps {
 
 /// hyper's read and write buffers, and so the largest header; its minimum is 8 KiB.
 pub(super) const BUFFER: usize = 16 * 1024;
+/// What rustls may hold of an answer that the socket does not take yet: half a chunk, 0.25 MiB for all bodies. Its default
+/// is 64 KiB.
+pub(super) const TLS_BUFFER: usize = 8 * 1024;
+/// The largest TLS record, with its head: devices with small buffers read no larger ones, and rustls cannot be asked for less.
+pub(super) const RECORD: usize = 4 * 1024;
 /// Unread bytes that a refused client may still send before its connection is cut, so that it reads why.
 pub(super) const DRAIN: usize = 16 * 1024 * 1024;
 /// And for how long.
@@ -68,10 +76,11 @@ impl Default for Caps {
             own_bodies: 4,
             bytes_per_second: None,
             waiting: 8,
-            chunk: 16 * 1024,
+            chunk: 32 * 1024,
             piece: 256 * 1024,
             send_buffer: 64 * 1024,
             fast_send_buffer: 208 * 1024,
+            handshake: Duration::from_secs(5),
             header: Duration::from_secs(10),
             body: Duration::from_secs(15),
             idle: Duration::from_secs(75),

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use http_body_util::BodyExt;
 use hyper::body::{Body as _, Incoming};
+use hyper::http::request::Parts;
 use hyper::server::conn::http1;
 use hyper::service::Service;
 use hyper::{Request, StatusCode};
@@ -17,7 +18,7 @@ use tokio::net::TcpStream;
 use tokio::task::spawn_local;
 use tokio::time::{Instant, timeout};
 
-use crate::device::ddi::{self, Admitted, Answer, Head, Reply};
+use crate::device::ddi::{self, Admitted, Answer, Head, Names, Reply};
 use crate::model::ControllerId;
 
 use super::body::Body;
@@ -25,7 +26,9 @@ use super::caps::{BUFFER, DRAIN};
 use super::direct::Direct;
 use super::guesses::network;
 use super::patient::Patient;
+use super::plain::Plain;
 use super::slots::{Busy, Slot, Slots};
+use super::socket::Socket;
 use super::{Context, download};
 
 /// The device is gone, or stopped half-way through its request: there is nobody to answer.
@@ -34,15 +37,14 @@ use super::{Context, download};
 struct Gone;
 
 /// Serves a connection in a task of its own.
-pub(super) fn start(context: &Rc<Context>, slots: &Rc<Slots>, stream: TcpStream, from: IpAddr) {
-    let from = network(from);
-    let slot = slots.take(from, context.caps.per_address);
-    let task = spawn_local(run(Rc::clone(context), Rc::clone(&slot), stream, from));
+pub(super) fn start(context: &Rc<Context>, slots: &Rc<Slots>, stream: TcpStream, peer: IpAddr) {
+    let slot = slots.take(network(peer), context.caps.per_address);
+    let task = spawn_local(run(Rc::clone(context), Rc::clone(&slot), stream, peer));
     slot.runs_in(task.abort_handle());
 }
 
-async fn run(context: Rc<Context>, slot: Rc<Slot>, stream: TcpStream, from: IpAddr) {
-    let open = Counted::new(&context);
+async fn run(context: Rc<Context>, slot: Rc<Slot>, stream: TcpStream, peer: IpAddr) {
+    let (open, from) = (Counted::new(&context), network(peer));
     if slot.turn(from, context.caps.per_address, context.caps.grace).await {
         context.stats.count(|counts| counts.held_back += 1);
     }
@@ -50,10 +52,10 @@ async fn run(context: Rc<Context>, slot: Rc<Slot>, stream: TcpStream, from: IpAd
     _ = stream.set_nodelay(true);
     _ = set_socket_send_buffer_size(&stream, context.caps.send_buffer);
     let Ok(local) = stream.local_addr() else { return };
-    let direct = Rc::new(Direct::default());
-    let socket = Patient::new(stream, Rc::clone(&slot), &context.caps, Rc::clone(&direct));
-    let device =
-        Device { context: Rc::clone(&context), slot, from, direct: Some(direct), local: local.to_string().into() };
+    let Some((socket, line)) = secured(&context, &slot, stream).await else { return };
+    let socket = Patient::new(socket, Rc::clone(&slot), &context.caps);
+    let local = local.to_string().into();
+    let device = Device { context: Rc::clone(&context), slot, from, local, peer: Some(peer.to_canonical()), line };
     let mut connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(context.caps.idle)
@@ -66,6 +68,35 @@ async fn run(context: Rc<Context>, slot: Rc<Slot>, stream: TcpStream, from: IpAd
     drop(parts.service);
     parts.io.into_inner().part().await;
     drop(open);
+}
+
+/// After the handshake, if there is to be one.
+async fn secured(context: &Context, slot: &Slot, stream: TcpStream) -> Option<(Socket, Line)> {
+    let tls = context.tls.borrow().clone();
+    let Some(tls) = tls else {
+        let direct = Rc::new(Direct::default());
+        return Some((Socket::Plain(Plain::new(stream, Rc::clone(&direct), &context.caps)), Line::Plain(direct)));
+    };
+    match tls.accept(stream, &context.caps).await {
+        Ok((socket, names)) => {
+            slot.greeted();
+            Some((socket, Line::Tls(names.map(Rc::new))))
+        }
+        Err(error) => {
+            context.stats.count(|counts| counts.handshakes_failed += 1);
+            tracing::debug!(%error, "a device's TLS handshake failed");
+            None
+        }
+    }
+}
+
+/// What a connection's requests come through.
+#[derive(Clone)]
+enum Line {
+    /// Artifacts may be promised to its socket.
+    Plain(Rc<Direct>),
+    /// With the names in the device's certificate, if it showed one.
+    Tls(Option<Rc<Names>>),
 }
 
 /// Counts a connection as open.
@@ -90,9 +121,9 @@ struct Device {
     context: Rc<Context>,
     slot: Rc<Slot>,
     from: IpAddr,
-    /// None if anything lies between hyper and the socket, such as TLS.
-    direct: Option<Rc<Direct>>,
     local: Rc<str>,
+    peer: Option<IpAddr>,
+    line: Line,
 }
 
 impl Service<Request<Incoming>> for Device {
@@ -120,7 +151,7 @@ impl Device {
 
     async fn respond(self, request: Request<Incoming>, busy: Busy) -> Result<hyper::Response<Body>, Gone> {
         let (parts, body) = request.into_parts();
-        let head = Head::new(&parts, &self.local);
+        let head = self.head(&parts);
         let answer = match self.read(&head, body).await? {
             Ok(body) => self.decide(&head, &body),
             Err(refusal) => Answer::Now(refusal),
@@ -139,6 +170,22 @@ impl Device {
             counts.busy += u64::from(status == StatusCode::TOO_MANY_REQUESTS);
         });
         Ok(response)
+    }
+
+    fn head<'a>(&'a self, parts: &'a Parts) -> Head<'a> {
+        let head = Head::new(parts, &self.local, self.peer);
+        match &self.line {
+            Line::Plain(_) => head,
+            Line::Tls(names) => head.over_tls(names.as_deref()),
+        }
+    }
+
+    /// Where artifacts are promised. TLS lies between hyper and the socket: there is no such place.
+    fn direct(&self) -> Option<Rc<Direct>> {
+        match &self.line {
+            Line::Plain(direct) => Some(Rc::clone(direct)),
+            Line::Tls(_) => None,
+        }
     }
 
     /// The body, if the request may have one; no byte of it is kept for a stranger.
@@ -231,7 +278,7 @@ impl Device {
                 let verdict = context.sink.ask(event, context.caps.verdict).await;
                 Body::whole(pending.respond(&mut context.presence.borrow_mut(), verdict), busy)
             }
-            Answer::Send(wanted) => match download::start(context, wanted, self.direct.clone()).await {
+            Answer::Send(wanted) => match download::start(context, wanted, self.direct()).await {
                 Ok((head, file)) => Body::file(head, file, busy),
                 Err(refusal) => Body::whole(refusal, busy),
             },

@@ -5,7 +5,7 @@
 //! the order in which the body promised them. Only the socket that hyper itself writes to can do that: whatever lies
 //! between the two, such as TLS, would take the zeros for the bytes, and gets none.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io;
@@ -27,7 +27,10 @@ static STAND_IN: [u8; MOST] = [0; MOST];
 
 /// What a body has promised and its socket has not sent.
 #[derive(Debug, Default)]
-pub(super) struct Direct(RefCell<VecDeque<Piece>>);
+pub(super) struct Direct {
+    pieces: RefCell<VecDeque<Piece>>,
+    unreadable: Cell<bool>,
+}
 
 #[derive(Debug)]
 struct Piece {
@@ -40,26 +43,37 @@ impl Direct {
     /// Promises bytes of a file, at most [`MOST`], and gives their stand-in.
     pub(super) fn promise(&self, file: Arc<File>, from: u64, length: usize) -> Bytes {
         let stand_in = STAND_IN.get(..length).unwrap_or(&STAND_IN);
-        self.0.borrow_mut().push_back(Piece { file, next: from, left: stand_in.len() });
+        self.pieces.borrow_mut().push_back(Piece { file, next: from, left: stand_in.len() });
         Bytes::from_static(stand_in)
     }
 
     /// Sends what is promised next, and at most so much; how much it was.
     pub(super) fn send(&self, stream: &TcpStream, most: usize) -> io::Result<usize> {
-        let mut pieces = self.0.borrow_mut();
+        let mut pieces = self.pieces.borrow_mut();
         let Some(piece) = pieces.front_mut() else { return Err(io::ErrorKind::InvalidData.into()) };
         let most = most.min(piece.left);
         let sent =
-            stream.try_io(Interest::WRITABLE, || Ok(sendfile(stream, &piece.file, Some(&mut piece.next), most)?))?;
-        if sent == 0 {
+            stream.try_io(Interest::WRITABLE, || Ok(sendfile(stream, &piece.file, Some(&mut piece.next), most)?));
+        let sent = match sent {
             // the file got shorter meanwhile
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
+            Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
+            sent => sent,
+        };
+        let fails = |error: &io::Error| {
+            error.kind() == io::ErrorKind::UnexpectedEof || error.raw_os_error() == Some(Errno::IO.raw_os_error())
+        };
+        self.unreadable.set(sent.as_ref().is_err_and(fails));
+        let sent = sent?;
         piece.left -= sent;
         if piece.left == 0 {
             pieces.pop_front();
         }
         Ok(sent)
+    }
+
+    /// A file did not give what was promised of it.
+    pub(super) fn is_unreadable(&self) -> bool {
+        self.unreadable.get()
     }
 }
 

@@ -58,6 +58,8 @@ pub(super) struct Sending {
 struct Moving {
     context: Rc<Context>,
     download: Download,
+    /// Bytes handed on so far.
+    sent: Cell<u64>,
     file: Arc<File>,
     /// Where bytes are promised instead of read.
     direct: Option<Rc<Direct>>,
@@ -89,6 +91,7 @@ pub(super) async fn start(
     let moving = Rc::new(Moving {
         context: Rc::clone(context),
         download,
+        sent: Cell::new(0),
         file: Arc::new(file),
         direct,
         paced: Cell::new(asked.elapsed()),
@@ -230,6 +233,7 @@ fn read_cached(file: &File, offset: u64, buffer: &mut [u8]) -> bool {
 impl Moving {
     /// Bytes were handed on: the gateway lives.
     fn sent(&self, bytes: usize) {
+        self.sent.set(self.sent.get() + bytes as u64);
         self.context.stats.count(|counts| counts.served_bytes += bytes as u64);
         let seen = self.context.presence.borrow_mut().heard(&self.download.gateway, (self.context.clock)());
         self.context.sink.tell(seen);
@@ -251,6 +255,9 @@ impl Moving {
     fn broke(&self, broken: &Broken) {
         self.context.presence.borrow_mut().excuse(&self.download.gateway);
         self.context.stats.count(|counts| counts.broken += 1);
+        if let Broken::Unreadable(_) = broken {
+            (self.context.unreadable)(&self.download.artifact.key.digest);
+        }
         tracing::warn!(gateway = %self.download.gateway, digest = %self.download.artifact.key.digest, error = %broken,
             "an artifact's body was cut");
     }
@@ -261,6 +268,9 @@ impl Drop for Moving {
         if self.paced.get() >= WORTH_TELLING {
             self.tell_paced();
         }
-        self.context.sink.tell([self.download.ended()]);
+        if self.direct.as_ref().is_some_and(|direct| direct.is_unreadable()) {
+            self.broke(&Broken::Unreadable(io::ErrorKind::UnexpectedEof.into()));
+        }
+        self.context.sink.tell([self.download.ended(self.sent.get())]);
     }
 }

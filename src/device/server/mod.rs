@@ -10,9 +10,12 @@ mod download;
 mod guesses;
 mod pace;
 mod patient;
+mod plain;
 mod share;
 mod slots;
+mod socket;
 mod stats;
+mod tls;
 
 use std::cell::{Cell, RefCell};
 use std::fs::File;
@@ -35,6 +38,7 @@ use pace::Pace;
 use share::Shares;
 use slots::Slots;
 pub use stats::{Counts, Stats};
+pub use tls::{Tls, TlsError};
 
 /// What opening an artifact for a device leads to.
 #[derive(Debug)]
@@ -55,10 +59,14 @@ pub struct Context {
     pub settings: RefCell<Settings>,
     /// Who knocks without being declared.
     pub strangers: RefCell<Strangers>,
+    /// What it proves itself with; none: plain HTTP. May be replaced while the server runs, but not come or go.
+    pub tls: RefCell<Option<Tls>>,
     /// Site time.
     pub clock: Rc<dyn Fn() -> SiteTime>,
     /// Opens a verified artifact.
     pub open: Rc<dyn Fn(&Digest) -> Opened>,
+    /// To be told of an artifact whose file does not give its bytes.
+    pub unreadable: Rc<dyn Fn(&Digest)>,
     /// The way to the heart.
     pub sink: Sink,
     /// What happened.
@@ -73,13 +81,15 @@ pub struct Context {
 }
 
 impl Context {
-    /// With nothing counted yet.
+    /// With nothing counted yet, and without TLS.
+    #[expect(clippy::too_many_arguments, reason = "each is another end of the process, named where it is made")]
     pub fn new(
         board: Rc<RefCell<Board>>,
         presence: Rc<RefCell<Presence>>,
         settings: Settings,
         clock: Rc<dyn Fn() -> SiteTime>,
         open: Rc<dyn Fn(&Digest) -> Opened>,
+        unreadable: Rc<dyn Fn(&Digest)>,
         sink: Sink,
         caps: Caps,
     ) -> Self {
@@ -88,8 +98,10 @@ impl Context {
             presence,
             settings: RefCell::new(settings),
             strangers: RefCell::default(),
+            tls: RefCell::default(),
             clock,
             open,
+            unreadable,
             sink,
             stats: Stats::default(),
             caps,

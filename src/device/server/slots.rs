@@ -167,6 +167,11 @@ impl Slot {
         self.edit(|open| open.task = Some(task));
     }
 
+    /// The handshake is done: from now on it waits for its first request.
+    pub(super) fn greeted(&self) {
+        self.edit(|open| open.idle = Some(Instant::now()));
+    }
+
     /// A request has arrived.
     pub(super) fn busy(self: &Rc<Self>) -> Busy {
         self.requests.set(self.requests.get() + 1);

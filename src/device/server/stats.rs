@@ -13,6 +13,8 @@ pub struct Counts {
     pub evicted: u64,
     /// Connections that had to wait because their address had its share.
     pub held_back: u64,
+    /// TLS handshakes that failed or took too long.
+    pub handshakes_failed: u64,
     /// Requests answered or cut.
     pub requests: u64,
     /// Requests without a right token.

@@ -7,9 +7,16 @@ mod registration;
 mod status;
 mod why;
 
-pub use artifacts::{KnownArtifact, KnownArtifacts, artifacts};
+pub use artifacts::{FreedFile, FreedFiles, KnownArtifact, KnownArtifacts, ProgressLine, artifacts, freed};
 pub use gateways::{GatewayLine, GatewayList, MemberLine, gateways};
 pub use journal::{JournalFilter, JournalRowLine, JournalRows, journal};
 pub use registration::{Acceptance, Accepted, GuesserLine, NotAccepted, PendingLine, guessers, pending};
-pub use status::{ArtifactLine, Counters, GatewayCount, RefusalLine, RolloutLine, Status, WaveLine, status};
-pub use why::{JournalLine, MemberWhy, Why, why};
+pub use status::{
+    ArtifactLine, Counters, GatewayCount, RefusalLine, RolloutLine, SiteFileLine, Status, WaveLine, status,
+};
+pub use why::{JournalLine, MemberWhy, ROWS_FOR_WHY, Why, no_such_gateway, why};
+
+/// Whoever answers runs, also one of a version that does not say so.
+fn yes() -> bool {
+    true
+}

@@ -2,8 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::artifacts::ProgressLine;
 use super::{GuesserLine, PendingLine};
+use crate::artifact::Progress;
 use crate::engine::{self, Phase, Rollout, State, Steps, Summary, steps, summary};
+use crate::intake::drops::DropLine;
 use crate::model::{Digest, SiteTime};
 
 /// The site at a glance.
@@ -12,6 +15,15 @@ use crate::model::{Digest, SiteTime};
 pub struct Status {
     /// The site's name.
     pub site: String,
+    /// A process runs; otherwise this is what its store says.
+    #[serde(default = "super::yes")]
+    pub running: bool,
+    /// When the store was last written, RFC 3339; only of a site that does not run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub saved_at: Option<String>,
+    /// The site file; only of a site that runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub site_file: Option<SiteFileLine>,
     /// The store before this one was lost, and nobody has said `resume` yet.
     pub store_lost: bool,
     /// The rollouts, newest first.
@@ -20,6 +32,12 @@ pub struct Status {
     pub gateways: GatewayCount,
     /// What could not be accepted.
     pub refused: Vec<RefusalLine>,
+    /// Drops that wait or were refused.
+    #[serde(default)]
+    pub drops: Vec<DropLine>,
+    /// What a person should know about certificates, keys and tokens.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notices: Vec<String>,
     /// Who waits to be accepted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pending: Vec<PendingLine>,
@@ -28,6 +46,24 @@ pub struct Status {
     pub guessers: Vec<GuesserLine>,
     /// What the process did since it started.
     pub counters: Counters,
+}
+
+/// How the site file stands to what is in force.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SiteFileLine {
+    /// The file.
+    pub file: String,
+    /// For how long what it said last is in force.
+    pub in_force_seconds: u64,
+    /// Why what it says now is not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+    /// For how long it has been so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem_seconds: Option<u64>,
+    /// Fields in which it says something else, to be in force from the next start on.
+    pub needs_restart: Vec<String>,
 }
 
 /// How many gateways there are.
@@ -50,12 +86,17 @@ pub struct Counters {
     pub requests: u64,
     /// Bytes of artifacts sent to devices.
     pub served_bytes: u64,
-    /// Requests without a valid token.
+    /// Requests without a valid token or certificate.
     pub unauthorized: u64,
     /// And of these, under a controller id that nobody declared.
+    #[serde(default)]
     pub unknown: u64,
     /// Connections that waited because their address had its share.
+    #[serde(default)]
     pub held_back: u64,
+    /// TLS handshakes that failed or took too long.
+    #[serde(default)]
+    pub handshakes_failed: u64,
 }
 
 /// A rollout.
@@ -97,6 +138,9 @@ pub struct ArtifactLine {
     /// How much of it came, while it is `Fetching`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
+    /// How far it is, while it is not there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub progress: Option<ProgressLine>,
 }
 
 /// A wave.
@@ -119,12 +163,13 @@ pub struct RefusalLine {
     pub why: String,
 }
 
-/// The site at a glance. `fetching`: how much of an artifact came, while it comes.
+/// The site at a glance. `progress`: how far an artifact is that is on its way.
 pub fn status(
     site: &str,
     state: &State,
     now: SiteTime,
-    fetching: impl Fn(&Digest) -> Option<u64>,
+    progress: impl Fn(&Digest) -> Option<Progress>,
+    drops: Vec<DropLine>,
     counters: Counters,
 ) -> Status {
     let mut rollouts: Vec<_> = state.rollouts.values().filter(|rollout| !rollout.replaced).collect();
@@ -133,8 +178,11 @@ pub fn status(
     let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
     Status {
         site: site.to_owned(),
+        running: true,
+        saved_at: None,
+        site_file: None,
         store_lost: state.site.lost,
-        rollouts: rollouts.into_iter().map(|rollout| rollout_line(state, rollout, now, &fetching)).collect(),
+        rollouts: rollouts.into_iter().map(|rollout| rollout_line(state, rollout, now, &progress)).collect(),
         gateways: GatewayCount {
             total: count(state.gateways.len()),
             polling: count(state.gateways.values().filter(polling).count()),
@@ -144,6 +192,8 @@ pub fn status(
             .iter()
             .map(|refusal| RefusalLine { what: refusal.what.clone(), why: refusal.why.clone() })
             .collect(),
+        drops,
+        notices: Vec::new(),
         pending: Vec::new(),
         guessers: Vec::new(),
         counters,
@@ -154,7 +204,7 @@ fn rollout_line(
     state: &State,
     rollout: &Rollout,
     now: SiteTime,
-    fetching: &impl Fn(&Digest) -> Option<u64>,
+    progress: &impl Fn(&Digest) -> Option<Progress>,
 ) -> RolloutLine {
     let (phase, reason, message) = match engine::phase(state, rollout, now) {
         Phase::Ready => ("Ready", "Done".into(), String::new()),
@@ -164,7 +214,7 @@ fn rollout_line(
     let waves = rollout.frozen.iter().flat_map(|frozen| &frozen.waves);
     RolloutLine {
         name: rollout.identity.to_string(),
-        artifact: artifact_line(state, rollout, fetching),
+        artifact: artifact_line(state, rollout, progress),
         phase: phase.into(),
         reason,
         message,
@@ -176,16 +226,18 @@ fn rollout_line(
     }
 }
 
-fn artifact_line(state: &State, rollout: &Rollout, fetching: &impl Fn(&Digest) -> Option<u64>) -> ArtifactLine {
+fn artifact_line(state: &State, rollout: &Rollout, progress: &impl Fn(&Digest) -> Option<Progress>) -> ArtifactLine {
     let artifact = &rollout.spec.artifact;
     let known = state.artifacts.get(&artifact.key.digest);
-    let bytes = fetching(&artifact.key.digest);
+    let progress = progress(&artifact.key.digest);
+    let bytes = progress.as_ref().and_then(|progress| progress.bytes);
     ArtifactLine {
         name: artifact.key.name.clone(),
         version: artifact.key.version.to_string(),
         digest: artifact.key.digest.to_string(),
         size: artifact.size,
         bytes,
+        progress: progress.map(Into::into),
         state: match known {
             _ if bytes.is_some() => "Fetching",
             Some(known) if known.failed.is_some() => "Failed",

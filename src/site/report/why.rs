@@ -5,12 +5,21 @@ use serde::{Deserialize, Serialize};
 use super::gateways::reason;
 use crate::device::Progress;
 use crate::engine::{Member, Rollout, State, Step};
-use crate::model::{ControllerId, JournalEntry, SiteTime, Texts};
+use crate::model::{ControllerId, JournalEntry, SiteTime, Texts, WaitingReason};
+
+/// So many of the newest rows of the journal are looked through.
+pub const ROWS_FOR_WHY: usize = 4_000;
 
 /// Why one gateway is where it is.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Why {
+    /// A process runs; otherwise this is what its store says.
+    #[serde(default = "super::yes")]
+    pub running: bool,
+    /// When the store was last written, RFC 3339; only of a site that does not run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub saved_at: Option<String>,
     /// What people call it.
     pub name: String,
     /// How it names itself.
@@ -57,6 +66,9 @@ pub struct MemberWhy {
     pub wave: Option<u32>,
     /// Attempts used, and allowed.
     pub attempts: (u8, u8),
+    /// What was sent to it, if that is more than one artifact.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent: Option<String>,
     /// The id of its order.
     pub action: Option<i32>,
     /// What it said last, or what went wrong last.
@@ -78,6 +90,11 @@ pub struct JournalLine {
     pub detail: String,
 }
 
+/// What is said when nobody is called so.
+pub fn no_such_gateway(who: &str) -> String {
+    format!("there is no gateway {who:?}; `lamplighter status --gateways` lists them")
+}
+
 /// Finds a gateway by its name or its controller id, and explains it.
 pub fn why(
     state: &State,
@@ -96,6 +113,8 @@ pub fn why(
     rollouts.sort_by_key(|(rollout, _)| std::cmp::Reverse(rollout.arrival));
     let progress = progress(id);
     Some(Why {
+        running: true,
+        saved_at: None,
         name: gateway.spec.name.clone(),
         controller_id: id.to_string(),
         presence: format!("{:?}", gateway.presence),
@@ -126,6 +145,7 @@ fn member_why(rollout: &Rollout, member: &Member, now: SiteTime, progress: Optio
         due_seconds: due(member, now),
         wave: member.wave.map(|at| u32::from(at) + 1),
         attempts: (member.attempts, rollout.spec.attempts),
+        sent: (member.spent > rollout.spec.artifact.size).then(|| member.sent(rollout.spec.artifact.size)),
         action: member.action.as_ref().map(|action| action.id.get()),
         message: member.message.clone(),
         progress: current.map(|progress| match &progress.message {
@@ -155,6 +175,7 @@ fn words(step: Step) -> (&'static str, &'static str) {
 /// Seconds until something is due.
 fn due(member: &Member, now: SiteTime) -> Option<u64> {
     let next = match member.step {
+        Step::Waiting(WaitingReason::Cancelling) => member.open_action()?.deadline,
         Step::Waiting(_) => member.retry_at,
         Step::Updated | Step::Failed(_) | Step::Skipped(_) => None,
         _ => member.action.as_ref()?.deadline,

@@ -104,7 +104,7 @@ fn a_refusal_comes_before_the_body_is_read() {
     let world = World::new(None);
     let admit = |request: &Request| {
         let Request { method, path, headers, .. } = request;
-        let head = Head { method, path, headers, local: "127.0.0.1:9" };
+        let head = Head { method, path, headers, local: "127.0.0.1:9", peer: None, secure: false, certificate: None };
         ddi::admit(&world.board, &world.settings, &head)
             .map(|admitted| admitted.most)
             .map_err(|response| response.status.as_u16())
@@ -121,7 +121,7 @@ fn b_0_1_before_the_first_commit_nobody_is_a_stranger() {
     let mut world = World::new(None);
     world.board.clear();
     let Request { method, path, headers, .. } = &feedback(ID, "{}");
-    let head = Head { method, path, headers, local: "127.0.0.1:9" };
+    let head = Head { method, path, headers, local: "127.0.0.1:9", peer: None, secure: false, certificate: None };
     let status = |world: &World| ddi::admit(&world.board, &world.settings, &head).unwrap_err().status.as_u16();
     assert_eq!(status(&world), 429, "rhu says it again only after 429");
     world.board.complete();

@@ -26,7 +26,7 @@ fn b_6_a_whole_artifact_and_what_its_head_says() {
     assert_eq!((download.first, download.last, download.length(), download.holds_end()), (0, 999, 1000, true));
     assert_eq!(download.requested(), Event::Requested(gateway(), digest(), Bytes::Some));
     assert_eq!(download.served(), Event::Served(gateway(), digest()));
-    assert_eq!(download.ended(), Event::BodyEnded(gateway()));
+    assert_eq!(download.ended(5), Event::BodyEnded(gateway(), digest(), 5));
     let response = download.respond(&mut world.presence, Some(Verdict::Accepted)).unwrap();
     assert_eq!(response.status.as_u16(), 200);
     assert_eq!(response.header(&header::ETAG), Some(&*format!("\"{}\"", sha1())));

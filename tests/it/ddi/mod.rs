@@ -3,6 +3,7 @@
 mod access;
 mod anything;
 mod artifacts;
+mod cancel;
 mod orders;
 mod words;
 
@@ -112,7 +113,7 @@ fn offer() -> Offer {
         size: 1000,
         sums: Sums { sha1: sha1(), md5: "b2".repeat(16) },
     };
-    Offer { action: action(ID), link: true, fetched: false, served: false, artifact: Rc::new(artifact) }
+    Offer { action: action(ID), link: true, cancel: false, fetched: false, served: false, artifact: Rc::new(artifact) }
 }
 
 fn fetched() -> Offer {
@@ -132,7 +133,12 @@ impl World {
         let mut world = Self {
             board: Board::default(),
             presence: Presence::new(Pacing { told: Duration::from_secs(60), offline_after: Duration::from_secs(600) }),
-            settings: Settings { tenants: vec!["DEFAULT".into()], poll_interval: Duration::from_secs(60), url: None },
+            settings: Settings {
+                tenants: vec!["DEFAULT".into()],
+                poll_interval: Duration::from_secs(60),
+                url: None,
+                tokens: Default::default(),
+            },
             now: SiteTime(0),
         };
         let token = TokenHash::new(sha2::Sha256::digest(TOKEN).into());
@@ -152,7 +158,7 @@ impl World {
 
     fn send(&mut self, request: &Request) -> (Vec<Event>, Answer) {
         let Request { method, path, headers, body } = request;
-        let head = Head { method, path, headers, local: "127.0.0.1:9" };
+        let head = Head { method, path, headers, local: "127.0.0.1:9", peer: None, secure: false, certificate: None };
         let reply = ddi::answer(&self.board, &mut self.presence, &self.settings, self.now, &head, body);
         (reply.seen, reply.answer)
     }

@@ -3,12 +3,15 @@
 
 mod attempts;
 mod brakes;
+mod cancelling;
 mod confirming;
+mod dropped;
 mod feedback;
 mod listing;
 mod lost;
+mod needs;
 mod offline;
 mod pacing;
 mod registered;
-mod site;
+pub(crate) mod site;
 mod waves;

@@ -1,6 +1,8 @@
 //! Silence: what it excuses, and what it does not.
 
-use lamplighter::engine::Step;
+use std::time::Duration;
+
+use lamplighter::engine::{Settings, Step};
 use lamplighter::model::*;
 
 use super::site::*;
@@ -34,9 +36,9 @@ fn an_offer_goes_back_when_the_gateway_stops_polling() {
 fn an_offer_that_lies_for_two_intervals_goes_back_and_at_the_third_time_the_member_failed() {
     let mut site = Site::rolling(1, |_| {});
     for times in [1, 2] {
-        site.wait(2 * POLL - std::time::Duration::from_secs(1));
+        site.wait(2 * POLL - Duration::from_secs(1));
         assert_eq!(site.at("g1"), Step::Offered, "{times}");
-        site.wait(std::time::Duration::from_secs(1));
+        site.wait(Duration::from_secs(1));
         assert_eq!((site.at("g1"), site.sees_link("g1")), (Step::Waiting(WaitingReason::NotFetched), false));
         site.wait(POLL);
     }
@@ -68,11 +70,68 @@ fn a_slow_pollers_offer_lies_for_two_of_its_own_intervals() {
 #[test]
 fn an_interval_is_never_shorter_than_what_gateways_are_told() {
     let mut site = Site::rolling(1, |spec| spec.paused = true);
-    site.happens(Event::Pace(id("g1"), std::time::Duration::ZERO));
+    site.happens(Event::Pace(id("g1"), Duration::ZERO));
     site.edit("main", |spec| spec.paused = false);
     assert_eq!(site.at("g1"), Step::Offered);
     site.wait(POLL);
     assert_eq!(site.at("g1"), Step::Offered);
+}
+
+/// The site file has another interval; what `g1` is told of it.
+fn told(site: &mut Site, interval: Duration) -> Duration {
+    let settings = Settings { poll_interval: interval, ..site.settings.clone() };
+    site.settings = settings.clone();
+    site.happens(Event::Configured(settings, format!("devices.pollInterval is {interval:?}")));
+    poll_interval::told(interval, "g1")
+}
+
+#[test]
+fn who_was_told_a_longer_interval_has_it_until_the_new_one_was_heard_also_over_a_restart() {
+    let mut site = Site::rolling(1, |spec| spec.paused = true);
+    let own = told(&mut site, Duration::from_secs(10));
+    site.restart();
+    site.edit("main", |spec| spec.paused = false);
+    site.wait(2 * POLL - Duration::from_secs(1));
+    assert_eq!(site.at("g1"), Step::Offered);
+    site.wait(Duration::from_secs(1));
+    assert_eq!(site.at("g1"), Step::Waiting(WaitingReason::NotFetched));
+    // it has heard it, and takes its time no more
+    site.happens(Event::Pace(id("g1"), own));
+    site.wait(POLL);
+    assert_eq!(site.at("g1"), Step::Offered);
+    site.wait(2 * own);
+    assert_eq!(site.at("g1"), Step::Waiting(WaitingReason::NotFetched));
+}
+
+#[test]
+fn a_longer_interval_counts_at_once_and_is_journalled() {
+    let mut site = Site::rolling(1, |spec| spec.paused = true);
+    let own = told(&mut site, minutes(5));
+    assert_eq!(site.journal.last().unwrap().what, What::SiteFileChanged);
+    site.edit("main", |spec| spec.paused = false);
+    site.wait(2 * own - minutes(1));
+    assert_eq!(site.at("g1"), Step::Offered);
+    site.wait(minutes(1));
+    assert_eq!(site.at("g1"), Step::Waiting(WaitingReason::NotFetched));
+}
+
+#[test]
+fn more_slots_are_given_out_at_once() {
+    let mut site = Site::rolling(6, |_| {});
+    let slots = |site: &mut Site, slots| {
+        site.settings.download_slots = slots;
+        site.happens(Event::Configured(site.settings.clone(), format!("{slots} slots")));
+    };
+    slots(&mut site, 1);
+    let canary = site.canary();
+    site.update(&canary);
+    site.wait(SOAK);
+    let offered = |site: &Site| (1..=6).filter(|at| site.at(&format!("g{at}")) == Step::Offered).count();
+    assert_eq!(offered(&site), 1);
+    slots(&mut site, 3);
+    assert_eq!(offered(&site), 3);
+    slots(&mut site, 1_000);
+    assert_eq!(offered(&site), 5);
 }
 
 #[test]

@@ -14,9 +14,9 @@ fn accept(site: &mut Site, name: &str) -> Verdict {
     site.happens(Event::Registered(Box::new(newcomer(name)), Some("uid 0".into())))
 }
 
-fn known(site: &Site, name: &str) -> (bool, bool) {
+fn known(site: &Site, name: &str) -> (bool, DeclaredBy) {
     let gateway = &site.core.state().gateways[&id(name)];
-    (gateway.listed, gateway.registered)
+    (gateway.listed, gateway.origin)
 }
 
 #[test]
@@ -29,7 +29,7 @@ fn an_accepted_gateway_is_a_member_and_stays_one_over_lists_and_restarts() {
     assert_eq!(row.gateway.as_deref(), Some("new-1"));
     for _ in 0..2 {
         site.list();
-        assert_eq!(known(&site, "new-1"), (true, true));
+        assert_eq!(known(&site, "new-1"), (true, DeclaredBy::Accepted));
         site.restart();
     }
     site.list();
@@ -50,13 +50,13 @@ fn a_manifest_that_declares_it_takes_it_over() {
     let declared = GatewaySpec { token: Some(TokenHash::new([9; 32])), ..gateway("new-1") };
     site.gateways.insert("new-1".into(), declared);
     site.list();
-    assert_eq!(known(&site, "new-1"), (true, false));
+    assert_eq!(known(&site, "new-1"), (true, DeclaredBy::Manifest));
     assert_eq!(site.board[&id("new-1")].token, Some(TokenHash::new([9; 32])), "the manifest's word counts");
     assert_eq!(accept(&mut site, "new-1"), Verdict::AlreadyClosed);
     assert_eq!(site.board[&id("new-1")].token, Some(TokenHash::new([9; 32])));
     site.gateways.remove("new-1");
     site.list();
-    assert_eq!(known(&site, "new-1"), (false, false), "from then on it is as any other");
+    assert_eq!(known(&site, "new-1"), (false, DeclaredBy::Manifest), "from then on it is as any other");
 }
 
 #[test]

@@ -10,7 +10,7 @@ use lamplighter::site::Core;
 use lamplighter::store::{Batch, Snapshot};
 
 /// The site's poll interval.
-const INTERVAL: Duration = Duration::from_secs(60);
+pub const INTERVAL: Duration = Duration::from_secs(60);
 /// What `g1` is told of it.
 pub const POLL: Duration = Duration::from_secs(64);
 pub const SOAK: Duration = WaveSpec::SOAK;
@@ -50,8 +50,10 @@ pub fn rollout(name: &str, to: &str) -> RolloutSpec {
         strategy: Strategy { max_in_flight: many(), max_failures: many(), ..Strategy::default() },
         deadlines: Deadlines::default(),
         attempts: Bounds::ATTEMPTS,
+        max_bytes: None,
         confirm_by: ConfirmBy::Auto,
         paused: false,
+        cancelled: false,
     }
 }
 
@@ -235,7 +237,12 @@ impl Site {
     }
 
     pub fn body_ended(&mut self, gateway: &str) {
-        self.happens(Event::BodyEnded(id(gateway)));
+        self.body_ended_after(gateway, 0);
+    }
+
+    pub fn body_ended_after(&mut self, gateway: &str, bytes: u64) {
+        let digest = self.artifact_for(gateway);
+        self.happens(Event::BodyEnded(id(gateway), digest, bytes));
     }
 
     /// Fetches the order and downloads the artifact.
@@ -258,7 +265,7 @@ impl Site {
 
     pub fn attributes(&mut self, gateway: &str, mode: AttributesMode, data: &[(&str, Option<&str>)]) -> Verdict {
         let data = data.iter().map(|(key, value)| ((*key).into(), value.map(Into::into))).collect();
-        self.happens(Event::Attributes(id(gateway), Attributes { mode, data }))
+        self.happens(Event::Attributes(id(gateway), Attributes { mode, data, from: None }))
     }
 
     /// Reports a version of the operating system.
@@ -362,4 +369,5 @@ fn write(disk: &mut Snapshot, batch: &Batch) {
     put(&mut disk.rollouts, &batch.rollouts);
     put(&mut disk.members, &batch.members);
     put(&mut disk.artifacts, &batch.artifacts);
+    put(&mut disk.drops, &batch.drops);
 }

@@ -1,4 +1,4 @@
-//! Figures: memory while two gigabytes come, and what hashing costs. `cargo test --release --test it fetch::bench -- --ignored`.
+//! Figures: memory while two gigabytes come, and what hashing costs. `cargo test --profile bench --test it fetch::bench -- --ignored`.
 
 use std::process::Command;
 use std::time::Duration;

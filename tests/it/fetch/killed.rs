@@ -1,45 +1,8 @@
 //! The real process, killed with SIGKILL in the middle of a fetch.
 
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::time::Duration;
-
+use super::process::{Process, until, write_site};
 use super::server::{Server, serve};
 use super::{World, firmware, local, spec};
-use lamplighter::model::ArtifactSpec;
-
-/// Ends with the test.
-struct Process(Child);
-
-impl Process {
-    fn start(dir: &Path) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_lamplighter"));
-        command.args(["run", "--config"]).arg(dir.join("site.yaml")).stdin(Stdio::null());
-        let log = std::fs::OpenOptions::new().create(true).append(true).open(dir.join("log")).unwrap();
-        Self(command.stdout(Stdio::null()).stderr(log).spawn().unwrap())
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-fn write_site(dir: &Path, spec: &ArtifactSpec, url: &str) {
-    std::fs::create_dir_all(dir.join("manifests")).unwrap();
-    let site = "apiVersion: lamplighter.dev/v1alpha1\nkind: SiteConfig\nsite: killed\nstate: .\nintake: {manifests: [manifests]}\n\
-                devices: {listen: \"127.0.0.1:0\", insecure: true}\nlimits: {diskReserve: 0}\n";
-    std::fs::write(dir.join("site.yaml"), site).unwrap();
-    let rollout = format!(
-        "apiVersion: lamplighter.dev/v1alpha1\nkind: OtaRollout\nmetadata: {{name: os}}\nspec:\n  artifact: {{name: os, version: \"2\", \
-         sources: [\"{url}\"], digest: \"{}\", sizeBytes: {}}}\n  selector: {{matchLabels: {{line: a}}}}\n---\n\
-         apiVersion: lamplighter.dev/v1alpha1\nkind: EdgeGateway\nmetadata: {{name: gw, labels: {{line: a}}}}\nspec: {{}}\n",
-        spec.key.digest, spec.size
-    );
-    std::fs::write(dir.join("manifests/os.yaml"), rollout).unwrap();
-}
 
 #[tokio::test]
 async fn killed_at_random_a_fetch_costs_hardly_a_byte_twice_and_never_brings_a_wrong_one() {
@@ -53,14 +16,15 @@ async fn killed_at_random_a_fetch_costs_hardly_a_byte_twice_and_never_brings_a_w
                 Server::start(move |_, request| serve(request, &file, "\"a\"").ahead(part.clone(), 256 << 10)).await;
             let url = server.url("/os.swu");
             let spec = spec(&bytes, std::slice::from_ref(&url));
-            write_site(world.state.path(), &spec, &url);
+            write_site(world.state.path(), "", "0", &[(&spec, &url)]);
             let at = fastrand::Rng::with_seed(seed).u64(1 << 20..size as u64 - (1 << 20));
             let process = Process::start(world.state.path());
-            until(|| std::fs::metadata(world.file(&spec, ".part")).is_ok_and(|part| part.len() >= at), &world).await;
+            let came = || std::fs::metadata(world.file(&spec, ".part")).is_ok_and(|part| part.len() >= at);
+            until(world.state.path(), "a part", came).await;
             drop(process);
             assert!(!world.file(&spec, "").exists());
             let _process = Process::start(world.state.path());
-            until(|| world.file(&spec, "").exists(), &world).await;
+            until(world.state.path(), "the artifact", || world.file(&spec, "").exists()).await;
             assert!(std::fs::read(world.file(&spec, "")).unwrap() == bytes, "a wrong byte");
             let (sent, offset) = (server.sent(), server.requests()[1].offset());
             println!("killed at {at}, resumed at {offset:?}, {sent} bytes sent for {size}");
@@ -70,12 +34,34 @@ async fn killed_at_random_a_fetch_costs_hardly_a_byte_twice_and_never_brings_a_w
     .await;
 }
 
-async fn until(mut done: impl FnMut() -> bool, world: &World) {
-    for _ in 0..12_000 {
-        if done() {
-            return;
+/// The server stops sending at each of them, so that the process is killed there.
+#[tokio::test]
+async fn killed_at_each_step_a_fetch_goes_on_where_it_was() {
+    local(async || {
+        let size: usize = 16 << 20;
+        let bytes = firmware(size);
+        for cut in [0, 1, size / 2, size - 1, size] {
+            let (world, file) = (World::new(), bytes.clone());
+            let dir = world.state.path();
+            let server = Server::start(move |n, request| {
+                let answer = serve(request, &file, "\"a\"");
+                if n == 0 { answer.cut(cut).hang() } else { answer }
+            })
+            .await;
+            let url = server.url("/os.swu");
+            let spec = spec(&bytes, std::slice::from_ref(&url));
+            write_site(dir, "", "0", &[(&spec, &url)]);
+            let process = Process::start(dir);
+            let length = || std::fs::metadata(world.file(&spec, ".part")).map_or(0, |part| part.len());
+            // what is not on the disk yet is less than a piece
+            let there = || length() + (128 << 10) > cut as u64 || world.file(&spec, "").exists();
+            until(dir, "the bytes", || server.sent() >= cut && !server.requests().is_empty() && there()).await;
+            drop(process);
+            let _process = Process::start(dir);
+            until(dir, "the artifact", || world.file(&spec, "").exists()).await;
+            assert!(std::fs::read(world.file(&spec, "")).unwrap() == bytes, "a wrong byte");
+            assert!(server.sent() * 100 <= size * 101, "killed at {cut}: {} of {size}", server.sent());
         }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-    panic!("it did not come to pass: {}", std::fs::read_to_string(world.state.path().join("log")).unwrap_or_default());
+    })
+    .await;
 }

@@ -1,10 +1,19 @@
 //! Artifacts over the network: every way in which servers, links and registries misbehave.
 
 mod bench;
+mod busy;
+mod clock;
+mod full_disk;
 mod hosts;
 mod killed;
+mod many;
+mod names;
+mod power;
+mod process;
+mod proxy;
 mod registry;
 mod server;
+mod tls;
 mod traps;
 
 use std::collections::BTreeMap;
@@ -92,6 +101,7 @@ impl World {
                 Ok(sums)
             }
             ArtifactFact::Failed(why) => Err(why),
+            ArtifactFact::Fetching(_) => unreachable!(),
         }
     }
 
@@ -132,8 +142,18 @@ struct Running {
 }
 
 impl Running {
-    async fn next(&mut self) -> ArtifactFact {
+    async fn fact(&mut self) -> ArtifactFact {
         tokio::time::timeout(Duration::from_secs(120), self.facts.recv()).await.expect("no fact came").unwrap()
+    }
+
+    /// The next fact that is more than that it begins.
+    async fn next(&mut self) -> ArtifactFact {
+        loop {
+            match self.fact().await {
+                ArtifactFact::Fetching(_) => {}
+                fact => return fact,
+            }
+        }
     }
 
     async fn verified(&mut self) {

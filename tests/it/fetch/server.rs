@@ -6,9 +6,10 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::TcpListener;
 use tokio::task::spawn_local;
+use tokio_rustls::TlsAcceptor;
 
 /// A request as it came.
 #[derive(Debug, Clone)]
@@ -112,13 +113,39 @@ pub struct Server {
 impl Server {
     /// Answers with what `script` says for the how-manieth request.
     pub async fn start(script: impl Fn(usize, &Request) -> Answer + 'static) -> Self {
+        Self::start_with(script, |_| None).await
+    }
+
+    /// The same over TLS, with this certificate for the how-manieth connection.
+    pub async fn start_tls(
+        script: impl Fn(usize, &Request) -> Answer + 'static,
+        certificate: impl Fn(usize) -> &'static str + 'static,
+    ) -> Self {
+        Self::start_with(script, move |n| Some(super::tls::acceptor(certificate(n)))).await
+    }
+
+    async fn start_with(
+        script: impl Fn(usize, &Request) -> Answer + 'static,
+        tls: impl Fn(usize) -> Option<TlsAcceptor> + 'static,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let seen = Rc::<RefCell<Seen>>::default();
         let (script, noted) = (Rc::new(script), seen.clone());
         spawn_local(async move {
+            let mut connections = 0;
             while let Ok((stream, _)) = listener.accept().await {
-                spawn_local(answer(stream, script.clone(), noted.clone()));
+                let (acceptor, script, noted) = (tls(connections), script.clone(), noted.clone());
+                connections += 1;
+                spawn_local(async move {
+                    match acceptor {
+                        None => answer(stream, script, noted).await,
+                        Some(acceptor) => {
+                            let Ok(stream) = acceptor.accept(stream).await else { return };
+                            answer(stream, script, noted).await;
+                        }
+                    }
+                });
             }
         });
         Self { address, seen }
@@ -137,7 +164,11 @@ impl Server {
     }
 }
 
-async fn answer(mut stream: TcpStream, script: Rc<impl Fn(usize, &Request) -> Answer>, seen: Rc<RefCell<Seen>>) {
+async fn answer(
+    mut stream: impl AsyncRead + AsyncWrite + Unpin,
+    script: Rc<impl Fn(usize, &Request) -> Answer>,
+    seen: Rc<RefCell<Seen>>,
+) {
     let Some(request) = read(&mut stream).await else { return };
     let number = seen.borrow().requests.len();
     seen.borrow_mut().requests.push(request.clone());
@@ -171,7 +202,7 @@ async fn answer(mut stream: TcpStream, script: Rc<impl Fn(usize, &Request) -> An
     let _ = stream.shutdown().await;
 }
 
-async fn read(stream: &mut TcpStream) -> Option<Request> {
+pub async fn read(stream: &mut (impl AsyncRead + Unpin)) -> Option<Request> {
     let mut bytes = Vec::new();
     while !bytes.ends_with(b"\r\n\r\n") {
         bytes.push(stream.read_u8().await.ok()?);

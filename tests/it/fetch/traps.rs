@@ -28,6 +28,25 @@ async fn a_file_comes_once_with_all_hashes_and_nothing_else_stays() {
 }
 
 #[tokio::test]
+async fn that_a_fetch_begins_is_said_once_however_often_it_is_tried_and_without_secrets() {
+    local(async || {
+        let (world, bytes) = (World::eager(), firmware(SIZE));
+        let file = bytes.clone();
+        let server = Server::start(move |n, request| match n {
+            0..3 => Answer::new("404 Not Found", &[], b""),
+            _ => serve(request, &file, "\"a\""),
+        })
+        .await;
+        let mut running = world.start(&spec(&bytes, &[server.url("/os?signature=secret")]));
+        let facts: [_; 3] = [running.fact().await, running.fact().await, running.fact().await];
+        let begins = ArtifactFact::Fetching(server.url("/os?…"));
+        assert!(facts[0] == begins, "{facts:?}");
+        assert!(matches!(&facts[1..], [ArtifactFact::Failed(_), ArtifactFact::Verified(_)]), "{facts:?}");
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn a_cut_is_resumed_in_the_same_run_with_the_etag_and_costs_nothing_twice() {
     local(async || {
         let (world, bytes) = (World::new(), firmware(SIZE));
@@ -353,15 +372,19 @@ async fn the_uplink_is_paced_and_progress_is_seen() {
         let spec = spec(&bytes, &[server.url("/os")]);
         let start = std::time::Instant::now();
         let mut running = world.start(&spec);
-        let mut seen = 0;
+        let (mut seen, mut speed) = (0, 0);
         let fact = loop {
             tokio::select! {
                 fact = running.next() => break fact,
                 () = tokio::time::sleep(Duration::from_millis(20)) => {
-                    seen = seen.max(running.keeper.fetching(&spec.key.digest).unwrap_or(0));
+                    let progress = running.keeper.progress(&spec.key.digest).unwrap_or_default();
+                    assert!(progress.source.is_none_or(|source| source == server.url("/os")));
+                    seen = seen.max(progress.bytes.unwrap_or(0));
+                    speed = speed.max(progress.bytes_per_second.unwrap_or(0));
                 }
             }
         };
+        assert!((1..=600_000).contains(&speed), "{speed} bytes per second");
         assert!(matches!(fact, ArtifactFact::Verified(_)));
         assert!(start.elapsed() >= Duration::from_millis(1_700), "never faster than said: {:?}", start.elapsed());
         assert!(seen > 0 && running.keeper.fetching(&spec.key.digest).is_none());

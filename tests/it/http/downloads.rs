@@ -28,7 +28,7 @@ fn a_whole_artifact_is_requested_served_and_ended() {
         let answer = site.ask(&format!("GET {}", site.artifact_path()), b"").await;
         assert_eq!((answer.status, answer.whole), (200, true));
         assert!(answer.body == site.bytes);
-        let ended = Event::BodyEnded(gateway());
+        let ended = Event::BodyEnded(gateway(), site.digest(), site.bytes.len() as u64);
         site.hears(|event| *event == ended).await;
         let requested = Event::Requested(gateway(), site.digest(), Bytes::Some);
         assert_eq!(facts(&site), [requested, Event::Served(gateway(), site.digest()), ended]);
@@ -138,7 +138,7 @@ fn a_cached_file_that_is_short_or_gone_cuts_the_body_and_pads_nothing() {
         assert_eq!((answer.status, answer.whole), (200, false));
         assert!(site.bytes[..100_000].starts_with(&answer.body));
         assert!(site.excused());
-        assert_eq!(site.context.stats.now().broken, 1);
+        assert_eq!((site.context.stats.now().broken, site.unreadable.borrow().len()), (1, 1));
         assert!(!facts(&site).iter().any(|event| matches!(event, Event::Served(..))));
     });
 }
@@ -272,5 +272,43 @@ fn a_device_that_takes_little_at_a_time_is_slow_and_not_stalled() {
         }
         assert!(begin.elapsed() > 2 * stall);
         assert!(!facts(&site).iter().any(|event| matches!(event, Event::BodyEnded(..))));
+    });
+}
+
+#[test]
+fn a_slow_reader_on_a_kept_connection_gets_every_byte_between_polls_and_heads() {
+    run(async {
+        let length = 3_000_001;
+        let site = Site::start(length, Caps { piece: 100_000, send_buffer: 8 * 1024, ..Caps::default() }).await;
+        site.fetched();
+        let mut device = site.connect().await;
+        for first in [0, 1, 1_234_567, length - 1] {
+            device.send(&format!("HEAD {}", site.artifact_path()), b"").await;
+            assert_eq!(device.hear_head().await.unwrap().headers["content-length"], length.to_string());
+            device.send(&format!("GET {}\nRange: bytes={first}-", site.artifact_path()), b"").await;
+            for at in 1..20 {
+                device.read_to((length - first).min(at * 10_000)).await;
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+            let answer = device.hear().await.unwrap();
+            assert!(answer.whole && answer.body == site.bytes[first..], "from {first}");
+            device.send("GET /DEFAULT/controller/v1/gw-1", b"").await;
+            assert_eq!(device.hear().await.unwrap().status, 200);
+        }
+        assert_eq!(site.context.stats.now().accepted, 1);
+    });
+}
+
+#[test]
+fn a_cached_file_that_cannot_be_read_is_told_and_costs_the_gateway_nothing() {
+    run(async {
+        let site = fetched(Caps::default()).await;
+        // its first byte is an input/output error, as on a disk with a bad sector
+        std::fs::remove_file(&site.file).unwrap();
+        std::os::unix::fs::symlink("/proc/self/mem", &site.file).unwrap();
+        let answer = site.ask(&format!("GET {}", site.artifact_path()), b"").await;
+        assert_eq!((answer.status, answer.whole, answer.body.len()), (200, false, 0));
+        assert!(site.excused());
+        assert_eq!(site.unreadable.borrow().len(), 1, "it is to be verified, and fetched again");
     });
 }

@@ -254,7 +254,7 @@ fn a_storm_of_five_thousand_ranges_is_answered_and_bounded() {
         }
         assert!(statuses.borrow().iter().all(|status| [206, 429].contains(status)), "{statuses:?}");
         assert!(site.context.stats.now().open <= 48);
-        let ended = |event: &&Event| matches!(event, Event::BodyEnded(id) if *id == gateway());
+        let ended = |event: &&Event| matches!(event, Event::BodyEnded(id, ..) if *id == gateway());
         let requested = |event: &&Event| matches!(event, Event::Requested(..));
         let count = |what: &dyn Fn(&&Event) -> bool| site.events.borrow().iter().filter(|event| what(event)).count();
         while count(&ended) < count(&requested) {

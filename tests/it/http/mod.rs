@@ -7,6 +7,7 @@ mod downloads;
 mod hawkbit;
 mod hostile;
 mod rate;
+mod tls;
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -54,6 +55,8 @@ pub(crate) struct Site {
     pub(crate) ready: Rc<Cell<bool>>,
     pub(crate) bytes: Vec<u8>,
     pub(crate) file: PathBuf,
+    /// The digests whose files did not give their bytes.
+    pub(crate) unreadable: Rc<RefCell<Vec<Digest>>>,
     stop: RefCell<Option<oneshot::Sender<()>>>,
     pub(crate) served: RefCell<Option<tokio::task::JoinHandle<()>>>,
     _dir: tempfile::TempDir,
@@ -97,12 +100,20 @@ impl Site {
             }
         };
         let begin = std::time::Instant::now();
+        let unreadable = Rc::<RefCell<Vec<Digest>>>::default();
+        let noted = Rc::clone(&unreadable);
         let context = Rc::new(Context::new(
             Rc::clone(&board),
             Rc::new(RefCell::new(Presence::new(pacing))),
-            Settings { tenants: vec!["DEFAULT".into()], poll_interval: Duration::from_secs(1), url: None },
+            Settings {
+                tenants: vec!["DEFAULT".into()],
+                poll_interval: Duration::from_secs(1),
+                url: None,
+                tokens: Default::default(),
+            },
             Rc::new(move || SiteTime(u64::try_from(begin.elapsed().as_millis()).unwrap())),
             Rc::new(open),
+            Rc::new(move |digest: &Digest| noted.borrow_mut().push(*digest)),
             Sink::new(sender),
             caps,
         ));
@@ -120,6 +131,7 @@ impl Site {
             ready,
             bytes,
             file,
+            unreadable,
             stop: RefCell::new(Some(stop)),
             served: RefCell::new(Some(served)),
             _dir: dir,
@@ -240,7 +252,14 @@ fn board(digest: Digest, bytes: &[u8]) -> Board {
     let sums = Sums { sha1: hex(&sha1::Sha1::digest(bytes)), md5: hex(&md5::Md5::digest(bytes)) };
     let key = ArtifactKey { name: "gateway-os".into(), version: "2.1.0".parse().unwrap(), digest };
     let artifact = Artifact { key, file_name: "gw.swu".into(), size: bytes.len() as u64, sums };
-    let offer = Offer { action: action(), link: true, fetched: false, served: false, artifact: Rc::new(artifact) };
+    let offer = Offer {
+        action: action(),
+        link: true,
+        cancel: false,
+        fetched: false,
+        served: false,
+        artifact: Rc::new(artifact),
+    };
     let token = |token: &str| Some(TokenHash::new(sha2::Sha256::digest(token).into()));
     let mut board = Board::default();
     board.put(gateway(), Entry { token: token("s3cret"), ask: Ask::Once, offer: Some(offer), tell_poll_from: None });

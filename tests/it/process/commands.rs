@@ -31,15 +31,20 @@ fn a_gateway_that_nobody_declared_is_exit_code_1_with_a_hint() {
 }
 
 #[test]
-fn without_a_running_site_every_question_is_exit_code_1_and_says_where_it_looked() {
+fn without_a_site_every_question_is_exit_code_1_and_says_where_it_looked() {
     let site = Site::new();
-    for args in [&["status"][..], &["why", "press-1"], &["resume"]] {
+    let questions = [&["status"][..], &["status", "--watch"], &["why", "press-1"], &["journal"], &["artifacts"]];
+    for args in questions {
         let said = site.cli(args);
-        let start = format!("lamplighter: cannot reach the site at {}: ", Endpoints::control(&site.state()).display());
+        let start = format!("lamplighter: no site runs on {}, and there is no store in it; ", site.state().display());
         assert_eq!((said.code, said.out.as_str()), (Some(1), ""));
-        assert!(said.err.starts_with(&start), "{said:?}");
-        assert!(said.err.ends_with("is `lamplighter run` running with this site file?\n"), "{said:?}");
+        assert!(said.err.starts_with(&start) && said.err.ends_with("`lamplighter run` starts it\n"), "{said:?}");
     }
+    let said = site.cli(&["resume"]);
+    let start = format!("lamplighter: cannot reach the site at {}: ", Endpoints::control(&site.state()).display());
+    assert_eq!((said.code, said.out.as_str()), (Some(1), ""));
+    assert!(said.err.starts_with(&start), "{said:?}");
+    assert!(said.err.ends_with("is `lamplighter run` running with this site file?\n"), "{said:?}");
 }
 
 #[test]
@@ -69,6 +74,66 @@ fn flags_and_commands_that_nobody_knows_are_exit_code_2() {
     assert_eq!(said(&["--version"]).good(), format!("lamplighter {}\n", env!("CARGO_PKG_VERSION")));
 }
 
+#[test]
+fn exit_codes_are_0_for_done_1_for_refused_or_failed_and_2_for_bad_input() {
+    let firmware = firmware(44, 1_000);
+    let site = Site::with_one_gateway(&firmware);
+    eventually("it is cached", || site.ask("/v1/artifacts").to_string().contains("Verified").then_some(()));
+    let path = |name: &str| site.path(name).display().to_string();
+    let (manifests, good, man) = (path("manifests"), path("manifests/fw.bin"), path("man1"));
+    fs::write(site.path("alone.bin"), b"no rollout means it").unwrap();
+    fs::write(site.path("bad.yaml"), "remember: to ask about press 2\n").unwrap();
+    let (alone, bad) = (path("alone.bin"), path("bad.yaml"));
+    let about_it = |args: &[&str], code: i32| {
+        let said = site.cli(args);
+        assert_eq!(said.code, Some(code), "{args:?} {said:?}");
+        // whoever is refused hears where to go on
+        let hint = ["`", "--help", "stop it"].iter().any(|hint| said.err.contains(hint));
+        assert!(code == 0 || hint, "{args:?} {said:?}");
+    };
+    let anyhow = |args: &[&str], code: i32| assert_eq!(said(args).code, Some(code), "{args:?} {:?}", said(args));
+    for args in [&["status"][..], &["status", "-g", "-o", "yaml"], &["why", "press-1"], &["journal"], &["artifacts"]] {
+        about_it(args, 0);
+    }
+    for args in [&["verify", "--cache"][..], &["verify", &good], &["resume"], &["journal", "--what", "Failed"]] {
+        about_it(args, 0);
+    }
+    about_it(&["why", "nobody"], 1);
+    about_it(&["run", "--state", &path("state")], 1);
+    anyhow(&["check", &manifests], 0);
+    for args in [&["crds"][..], &["completions", "zsh"], &["man", "--dir", &man], &["--version"], &["help", "status"]] {
+        anyhow(args, 0);
+    }
+    anyhow(&["check", &manifests, &bad], 1);
+    anyhow(&["verify", &alone], 1);
+    anyhow(&["crds", "--dir", "/dev/null/crds"], 1);
+    anyhow(&["man", "--dir", "/dev/null/man1"], 1);
+    for args in [&["status", "-o", "xml"][..], &["journal", "--limit", "0"], &["journal", "--what", "Nothing"]] {
+        about_it(args, 2);
+    }
+    for args in [&["check", "/nowhere"][..], &["verify", "/nowhere"], &["verify"], &["completions", "csh"], &["man"]] {
+        anyhow(args, 2);
+    }
+    for args in [
+        &["simulate", "--gateways", "0"][..],
+        &["run", "--config", "/nowhere"],
+        &["verify", "--cache", "--state", "/nowhere"],
+    ] {
+        anyhow(args, 2);
+    }
+
+    site.kill();
+    for args in [&["status"][..], &["why", "press-1"], &["journal"], &["artifacts"], &["verify", "--cache"]] {
+        about_it(args, 0);
+    }
+    for args in [&["why", "nobody"][..], &["resume"]] {
+        about_it(args, 1);
+    }
+    let cached = site.state().join("artifacts/sha256").join(digest(&firmware));
+    fs::write(cached, b"other bytes").unwrap();
+    assert_eq!(site.cli(&["verify", "--cache"]).code, Some(1));
+}
+
 /// The writing end of a pipe whose reader is gone.
 fn read_by_nobody() -> Stdio {
     let mut reader = Command::new("true").stdin(Stdio::piped()).spawn().unwrap();
@@ -85,6 +150,11 @@ fn a_reader_that_has_seen_enough_is_no_error() {
     let commands: &[&[&str]] = &[
         &["status", "--gateways", "--config", &config],
         &["status", "-o", "json", "--config", &config],
+        &["status", "-o", "yaml", "--config", &config],
+        &["status", "--watch", "--config", &config],
+        &["status", "--watch", "-o", "json", "--config", &config],
+        &["artifacts", "--config", &config],
+        &["journal", "--config", &config],
         &["why", "press-1", "--config", &config],
         &["why", "press-1", "-o", "json", "--config", &config],
         &["check", &manifests],

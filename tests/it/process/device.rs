@@ -63,11 +63,16 @@ impl<'s> Device<'s> {
         self.send("GET", target, &[], b"", ALL)
     }
 
-    /// The link of a poll's answer, if it has it.
-    fn link(&self, name: &str) -> Option<String> {
+    /// Polls once; all that is said.
+    pub fn root(&self) -> Value {
         let root = self.get(&self.root);
         assert_eq!(root.status, 200, "{root:?}");
-        Some(root.json()["_links"][name]["href"].as_str()?.to_owned())
+        root.json()
+    }
+
+    /// The link of a poll's answer, if it has it.
+    fn link(&self, name: &str) -> Option<String> {
+        Some(self.root()["_links"][name]["href"].as_str()?.to_owned())
     }
 
     /// Polls once; where an order lies, if there is one.

@@ -17,7 +17,7 @@ use super::wire::ALL;
 const SIZE: &str = "4m";
 
 /// Starts a site whose state is on a disk of its own; where that is seen from here.
-fn on_a_small_disk(site: &Site) -> PathBuf {
+pub(super) fn on_a_small_disk(site: &Site) -> PathBuf {
     let allowed = Command::new("unshare").args(["--mount", "true"]).status();
     assert!(
         allowed.as_ref().is_ok_and(std::process::ExitStatus::success),
@@ -33,7 +33,7 @@ fn on_a_small_disk(site: &Site) -> PathBuf {
 }
 
 /// Writes until nothing more fits.
-fn fill(state: &Path) -> PathBuf {
+pub(super) fn fill(state: &Path) -> PathBuf {
     let path = state.join("filler");
     let mut file = File::create(&path).unwrap();
     for size in [64 << 10, 4 << 10, 1] {

@@ -14,6 +14,7 @@ use super::device::Device;
 use super::eventually;
 use super::site::{Said, Site, binary, firmware};
 use super::wire::ALL;
+use super::words::calm;
 
 /// Every file below a directory and what is in it.
 fn files(dir: &Path) -> BTreeMap<String, Vec<u8>> {
@@ -134,7 +135,7 @@ fn a_garbled_store_is_set_aside_and_nothing_is_offered_until_a_person_says_resum
     let aside = site.state().join("store.redb.set-aside-1");
     assert!(fs::read(&aside).unwrap() == bytes, "every byte is kept");
     assert!(site.log().contains(&aside.display().to_string()), "the log names it");
-    insta::assert_snapshot!("store_lost", site.cli(&["status"]).good());
+    insta::assert_snapshot!("store_lost", calm(&site, &site.cli(&["status"]).good(), &[]));
 
     one.report("1.0.0");
     assert_eq!((one.poll(), two.poll()), (None, None));

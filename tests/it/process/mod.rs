@@ -2,15 +2,26 @@
 
 mod cache;
 mod commands;
+mod damaged;
 mod device;
+mod drops;
+mod drops_and_disks;
+mod drops_and_reports;
 mod edits;
 mod full_disk;
+mod init;
 mod journal;
 mod kept_state;
 mod killed;
+pub mod pki;
+mod proofs;
 mod registration;
-mod site;
-mod wire;
+mod room;
+pub mod site;
+mod site_file;
+mod terminal;
+mod tls;
+pub mod wire;
 mod words;
 
 use std::thread::sleep;

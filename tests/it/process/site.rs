@@ -49,14 +49,16 @@ pub fn digest(bytes: &[u8]) -> String {
 }
 
 impl Site {
+    /// The site file of every site here, before it is changed.
+    pub const SITE_FILE: &str = "apiVersion: lamplighter.dev/v1alpha1\nkind: SiteConfig\nsite: hall-7\nstate: state\n\
+        intake: {manifests: [manifests]}\nlimits: {diskReserve: 1Mi}\n\
+        devices: {listen: 127.0.0.1:0, insecure: true, pollInterval: 1s, offlineAfter: 1m}\n";
+
     /// A directory with a site file and an empty manifest directory.
     pub fn new() -> Self {
         let dir = TempDir::new().unwrap();
         fs::create_dir(dir.path().join("manifests")).unwrap();
-        let site = "apiVersion: lamplighter.dev/v1alpha1\nkind: SiteConfig\nsite: hall-7\nstate: state\n\
-            intake: {manifests: [manifests]}\nlimits: {diskReserve: 1Mi}\n\
-            devices: {listen: 127.0.0.1:0, insecure: true, pollInterval: 1s, offlineAfter: 1m}\n";
-        fs::write(dir.path().join("site.yaml"), site).unwrap();
+        fs::write(dir.path().join("site.yaml"), Self::SITE_FILE).unwrap();
         let address = format!("127.77.{}.1:0", NEXT_ADDRESS.fetch_add(1, Ordering::Relaxed));
         Self {
             dir,
@@ -90,7 +92,7 @@ impl Site {
         }
     }
 
-    /// Changes the site file before a start.
+    /// Changes the site file.
     pub fn configure(&self, from: &str, to: &str) {
         let file = self.path("site.yaml");
         let text = fs::read_to_string(&file).unwrap();
@@ -147,7 +149,7 @@ impl Site {
             let state = PathBuf::from(state.display().to_string().replace("PID", &pid.to_string()));
             Endpoints::read(&state).ok().filter(|endpoints| endpoints.pid == pid)
         });
-        self.address.replace(endpoints.devices.trim_start_matches("http://").into());
+        self.address.replace(endpoints.devices.rsplit('/').next().unwrap().into());
     }
 
     pub fn address(&self) -> SocketAddr {

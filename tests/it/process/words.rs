@@ -8,7 +8,7 @@ use super::site::{Site, firmware, rollout};
 use super::wire::ALL;
 
 /// A text of the command line with what differs from run to run replaced; the layout stays.
-fn calm(site: &Site, text: &str, orders: &[&Order]) -> String {
+pub fn calm(site: &Site, text: &str, orders: &[&Order]) -> String {
     let mut text = text.replace(&site.path("").display().to_string(), "/hall-7/");
     for order in orders {
         text = text.replace(&order.id, "1000000011");
@@ -17,18 +17,24 @@ fn calm(site: &Site, text: &str, orders: &[&Order]) -> String {
 }
 
 fn calm_line(line: &str) -> String {
-    let mut before = "";
-    let calm = |word| {
-        let is_time = word_is_time(word);
-        let is_duration = ["for", "polled", "in"].contains(&before) && parse_duration(word).is_ok();
-        before = word;
-        match (is_time, is_duration) {
+    // how wide a column of times is depends on the times
+    let column = line.split_once(" ago ").filter(|(time, _)| parse_duration(time).is_ok()).map(|(_, rest)| rest);
+    if let Some(rest) = column.or_else(|| line.strip_prefix("WHEN ")) {
+        let when = if column.is_some() { "[time] ago" } else { "WHEN" };
+        return format!("{when:10}  {}", rest.trim_start());
+    }
+    let words: Vec<&str> = line.split(' ').collect();
+    let calm = |(at, word): (usize, &&str)| {
+        let before = at.checked_sub(1).map_or("", |at| words[at]);
+        let is_duration = parse_duration(word.trim_end_matches(',')).is_ok();
+        let is_span = ["for", "in"].contains(&before) || words.get(at + 1).is_some_and(|next| next.starts_with("ago"));
+        match (word_is_time(word), is_duration && is_span) {
             (true, _) => "2026-12-01T06:30:00Z".to_owned(),
             (_, true) => "[time]".to_owned(),
-            _ => word.to_owned(),
+            _ => (*word).to_owned(),
         }
     };
-    line.split(' ').map(calm).collect::<Vec<_>>().join(" ")
+    words.iter().enumerate().map(calm).collect::<Vec<_>>().join(" ")
 }
 
 fn word_is_time(word: &str) -> bool {
@@ -45,7 +51,7 @@ fn introduce(device: &Device<'_>, serial: &str) {
 fn a_site_without_anything_says_how_to_begin() {
     let site = Site::new();
     site.start();
-    insta::assert_snapshot!(site.cli(&["status", "--gateways"]).good());
+    insta::assert_snapshot!(calm(&site, &site.cli(&["status", "--gateways"]).good(), &[]));
 }
 
 #[test]
@@ -58,7 +64,7 @@ fn the_walking_path_in_words() {
     site.start();
     let devices = ["press-1", "press-2", "press-3"].map(|name| Device::new(&site, name));
     site.until_reason("WaveOpen");
-    insta::assert_snapshot!("nobody_polled", site.cli(&["status", "--gateways"]).good());
+    insta::assert_snapshot!("nobody_polled", calm(&site, &site.cli(&["status", "--gateways"]).good(), &[]));
     insta::assert_snapshot!("never_polled", calm(&site, &site.cli(&["why", "press-1"]).good(), &[]));
 
     for (device, serial) in devices.iter().zip(["A-1", "A-2", "A-3"]) {
@@ -66,7 +72,7 @@ fn the_walking_path_in_words() {
     }
     let [canary, other, _] = &devices;
     let order = canary.fetch();
-    insta::assert_snapshot!("canary_downloads", site.cli(&["status", "--gateways"]).good());
+    insta::assert_snapshot!("canary_downloads", calm(&site, &site.cli(&["status", "--gateways"]).good(), &[]));
     let why = site.cli(&["why", "press-1"]).good();
     insta::assert_snapshot!("downloading", calm(&site, &why, &[&order]));
     let by_id = site.cli(&["why", "ctl-press-1"]).good();
@@ -89,7 +95,7 @@ fn the_walking_path_in_words() {
     site.put("press-fw.yaml", rollout("2.0.0", &firmware, "  deadlines: {confirm: 1s, instal: 10m}\n"));
     site.put("notes.yaml", "remember: to ask about press 2\n");
     site.until_reason("Unlisted");
-    insta::assert_snapshot!("refused", site.cli(&["status"]).good());
+    insta::assert_snapshot!("refused", calm(&site, &site.cli(&["status"]).good(), &[]));
 }
 
 #[test]

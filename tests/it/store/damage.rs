@@ -143,11 +143,11 @@ fn one_record_of_a_newer_release_is_enough_to_refuse() {
     let disk = empty_store();
     meddle(&disk, false, |transaction| {
         let mut table = transaction.open_table(GATEWAYS).unwrap();
-        table.insert(&b"gw-001"[..], &br#"[2,["another shape"]]"#[..]).unwrap();
+        table.insert(&b"gw-001"[..], &br#"[4,["another shape"]]"#[..]).unwrap();
     });
     let before = disk.image();
     let error = Db::open_on(disk.backend(), &Written::default()).unwrap_err();
-    assert!(matches!(error, OpenError::Newer { what: "a gateway", found: 2, known: 1 }), "{error:?}");
+    assert!(matches!(error, OpenError::Newer { what: "a gateway", found: 4, known: 3 }), "{error:?}");
     assert!(disk.image() == before);
 }
 
@@ -163,4 +163,16 @@ fn a_record_or_a_key_that_nobody_wrote_is_damage() {
         let opened = Db::open_on(disk.backend(), &Written::default());
         assert!(matches!(opened, Err(OpenError::Damaged(_))), "{opened:?}");
     }
+}
+
+#[test]
+fn a_store_of_before_there_were_drops_is_read_and_a_drop_of_a_newer_release_is_refused() {
+    const DROPS: TableDefinition<'static, &[u8], &[u8]> = TableDefinition::new("drops");
+    let disk = empty_store();
+    assert!(Db::open_on(disk.backend(), &Written::default()).unwrap().1.snapshot.drops.is_empty());
+    meddle(&disk, false, |transaction| {
+        transaction.open_table(DROPS).unwrap().insert(&[7_u8; 32][..], &br#"[2,{"order":1}]"#[..]).unwrap();
+    });
+    let error = Db::open_on(disk.backend(), &Written::default()).unwrap_err();
+    assert!(matches!(error, OpenError::Newer { what: "a drop", found: 2, known: 1 }), "{error:?}");
 }

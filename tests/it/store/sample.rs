@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use lamplighter::model::{
-    ActionId, Amount, ArtifactKey, ArtifactSpec, Client, ConfirmBy, ControllerId, Deadlines, Digest, FailedReason,
-    GatewaySpec, Identity, JournalEntry, Presence, RolloutId, RolloutSpec, Selector, SiteTime, Source, Strategy, Sums,
-    What,
+    ActionId, Amount, ArtifactKey, ArtifactSpec, Client, ConfirmBy, ControllerId, Deadlines, DeclaredBy, Digest,
+    FailedReason, GatewaySpec, Identity, JournalEntry, Presence, RolloutId, RolloutSpec, Selector, SiteTime, Source,
+    Strategy, Sums, What,
 };
 use lamplighter::store::{
-    ActionRecord, ArtifactRecord, Batch, Db, GatewayRecord, MemberRecord, RolloutRecord, SavedTime, SiteRecord,
-    Snapshot, StepRecord, Written,
+    ActionRecord, ArtifactRecord, Batch, Db, DropRecord, GatewayRecord, MemberRecord, RolloutRecord, SavedTime,
+    SiteRecord, Snapshot, StepRecord, Written,
 };
 
 use crate::crash_backend::CrashDisk;
@@ -35,6 +35,7 @@ impl Contents {
         merge(&mut snapshot.rollouts, &batch.rollouts);
         merge(&mut snapshot.members, &batch.members);
         merge(&mut snapshot.artifacts, &batch.artifacts);
+        merge(&mut snapshot.drops, &batch.drops);
         next.journal.extend(batch.journal.iter().cloned());
         next
     }
@@ -112,6 +113,7 @@ fn batch(random: &mut fastrand::Rng, n: u64) -> Batch {
     if random.u8(..4) == 0 {
         batch.rollouts.push((RolloutId(random.u64(..2)), random.bool().then(|| rollout(n))));
         batch.artifacts.push((digest(random.u8(..2)), random.bool().then(|| artifact(n))));
+        batch.drops.push((digest(random.u8(..2)), random.bool().then_some(DropRecord { order: n })));
     }
     batch.journal = (0..random.u64(..4)).map(|row| entry(n * 10 + row)).collect();
     batch
@@ -140,8 +142,8 @@ pub fn gateway(id: &ControllerId, padding: usize) -> GatewayRecord {
     };
     GatewayRecord {
         spec,
+        origin: DeclaredBy::Drop,
         listed: true,
-        registered: false,
         presence: Presence::Polling,
         interval: Some(Duration::from_secs(60)),
         client: Client::default(),
@@ -149,8 +151,10 @@ pub fn gateway(id: &ControllerId, padding: usize) -> GatewayRecord {
         former_keys: ["old".into()].into(),
         attributes_due: false,
         unknown_version: false,
+        duplicate: false,
         strange_ids: vec![],
         served: vec![],
+        previous: Default::default(),
     }
 }
 
@@ -165,6 +169,7 @@ pub fn member(n: u64) -> MemberRecord {
         excused: false,
         overdue: false,
         hidden: false,
+        cancelling: false,
         confirm_from: None,
         deadline: Some(SiteTime(n + 7_200_000)),
     };
@@ -177,6 +182,7 @@ pub fn member(n: u64) -> MemberRecord {
         not_fetched: 0,
         retry_at: None,
         action: Some(action),
+        spent: 7,
         message: Some("downloading 40%".into()),
         reported: Some("1.4.1".parse().unwrap()),
     }
@@ -191,17 +197,21 @@ pub fn rollout(n: u64) -> RolloutRecord {
         strategy: Strategy { max_in_flight: Amount::Count(5), ..Strategy::default() },
         deadlines: Deadlines::default(),
         attempts: 3,
+        max_bytes: None,
         confirm_by: ConfirmBy::Auto,
         paused: false,
+        cancelled: false,
     };
     RolloutRecord {
         identity: Identity("spring".into()),
         arrival: n,
         spec,
+        origin: DeclaredBy::Manifest,
         listed: true,
         replaced: false,
         frozen: None,
         tripped: None,
+        cancelled: false,
         ready_at: None,
     }
 }
@@ -211,7 +221,7 @@ pub fn digest(n: u8) -> Digest {
 }
 
 pub fn artifact(n: u64) -> ArtifactRecord {
-    ArtifactRecord { sums: Sums { sha1: format!("{n:040x}"), md5: format!("{n:032x}") } }
+    ArtifactRecord { sums: Sums { sha1: format!("{n:040x}"), md5: format!("{n:032x}") }, names: vec![] }
 }
 
 pub fn entry(n: u64) -> JournalEntry {

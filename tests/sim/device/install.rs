@@ -36,7 +36,7 @@ impl Device {
             };
         }
         let again = self.runs == order.version || self.staged.as_ref() == Some(&order.version);
-        let whole = self.partial == Some((order.digest, order.size));
+        let whole = self.partial == Some((order.digest, order.size)) || (self.streams() && self.parts.is_empty());
         self.installs.push(Install { action: order.action, version: order.version.clone(), again, whole });
         self.staged = Some(order.version);
         match self.character.client {

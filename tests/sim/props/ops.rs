@@ -20,8 +20,12 @@ pub enum Op {
     UntilDue,
     /// People declare all this.
     Declare(Vec<GatewayTyped>, Vec<RolloutTyped>),
+    /// Somebody drops all this.
+    Drop(Vec<GatewayTyped>, Vec<RolloutTyped>),
     /// An artifact is verified, or not.
     Artifact(u8, bool),
+    /// An artifact is in the way.
+    Collect(u8),
     Seen(u8),
     Quiet(u8),
     Offline(u8),
@@ -34,6 +38,8 @@ pub enum Op {
     Served(u8, u8),
     BodyEnded(u8),
     Says(u8, Which, Execution, Finished, bool),
+    /// The gateway answers to the cancellation of an order.
+    Drops(u8, Which, Execution, Finished),
     /// The gateway does the next sensible thing with its order.
     GoesOn(u8),
     /// The gateway's install ends so.
@@ -96,6 +102,7 @@ pub struct RolloutTyped {
     pub attempts: u8,
     pub confirm_by: u8,
     pub paused: bool,
+    pub cancelled: bool,
 }
 
 pub const GATEWAYS: u8 = 12;
@@ -134,6 +141,7 @@ impl RolloutTyped {
         spec.confirm_by =
             [ConfirmBy::Auto, ConfirmBy::ReportedVersion, ConfirmBy::Feedback][usize::from(self.confirm_by)];
         spec.paused = self.paused;
+        spec.cancelled = self.cancelled;
         spec
     }
 }
@@ -159,10 +167,13 @@ fn which() -> impl Strategy<Value = Which> {
 
 fn rollout() -> impl Strategy<Value = RolloutTyped> {
     let what = (0_u8..3, 0_u8..2, 1..VERSIONS, proptest::option::weighted(0.3, 0_u8..2));
-    let how =
-        (proptest::collection::vec(1_u8..5, 0..3), 0_u8..5, 0_u8..4, 1_u8..4, 0_u8..3, proptest::bool::weighted(0.1));
+    let stopped = prop_oneof![8 => Just((false, false)), 1 => Just((true, false)), 1 => Just((false, true))];
+    let how = (proptest::collection::vec(1_u8..5, 0..3), 0_u8..5, 0_u8..4, 1_u8..4, 0_u8..3, stopped);
     (what, how).prop_map(
-        |((name, artifact, version, line), (waves, max_in_flight, max_failures, attempts, confirm_by, paused))| {
+        |(
+            (name, artifact, version, line),
+            (waves, max_in_flight, max_failures, attempts, confirm_by, (paused, cancelled)),
+        )| {
             RolloutTyped {
                 name,
                 artifact,
@@ -174,6 +185,7 @@ fn rollout() -> impl Strategy<Value = RolloutTyped> {
                 attempts,
                 confirm_by,
                 paused,
+                cancelled,
             }
         },
     )
@@ -207,7 +219,12 @@ fn simple() -> impl Strategy<Value = Op> {
         1 => (0_u64..5_000_000).prop_map(Op::Wait),
         3 => Just(Op::UntilDue),
         2 => declare(),
+        2 => declare().prop_map(|declared| match declared {
+            Op::Declare(gateways, rollouts) => Op::Drop(gateways, rollouts),
+            other => other,
+        }),
         2 => (file(), proptest::bool::weighted(0.8)).prop_map(|(file, good)| Op::Artifact(file, good)),
+        1 => file().prop_map(Op::Collect),
         4 => gateway().prop_map(Op::Seen),
         2 => gateway().prop_map(Op::Quiet),
         1 => gateway().prop_map(Op::Offline),
@@ -223,6 +240,8 @@ fn simple() -> impl Strategy<Value = Op> {
         4 => (gateway(), which(), execution(), finished(), any::<bool>())
             .prop_map(|(gateway, which, execution, finished, excused)| Op::Says(gateway, which, execution, finished, excused)),
         8 => gateway().prop_map(Op::GoesOn),
+        2 => (gateway(), which(), execution(), finished())
+            .prop_map(|(gateway, which, execution, finished)| Op::Drops(gateway, which, execution, finished)),
         1 => Just(Op::Restart),
     ]
 }

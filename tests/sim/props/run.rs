@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use lamplighter::engine::{self, State, Step};
 use lamplighter::model::{
-    ActionId, ArtifactFact, Attributes, Bytes, Client, ControllerId, Digest, Event, Execution, Feedback, Finished,
-    Identity, Intent, Listing, Now, Order, RolloutId, SiteTime,
+    ActionId, ArtifactFact, Attributes, Bytes, Client, ControllerId, Digest, Dropped, Event, Execution, Feedback,
+    Finished, Identity, Intent, Listing, Now, Order, RolloutId, SiteTime,
 };
 use lamplighter::site::Core;
 use lamplighter::store::Snapshot;
+use sha2::{Digest as _, Sha256};
 
-use super::ops::{ARTIFACTS, Op, VERSIONS, Which};
+use super::ops::{ARTIFACTS, GatewayTyped, Op, RolloutTyped, VERSIONS, Which};
 use crate::disk;
 use crate::fleet;
 
@@ -45,6 +46,13 @@ fn gateway(n: u8) -> ControllerId {
 fn member<'s>(state: &'s State, id: &ControllerId) -> Option<(&'s engine::Rollout, &'s engine::Member)> {
     let rollout = state.rollouts.get(&state.gateways.get(id)?.busy?)?;
     Some((rollout, rollout.members.get(id)?))
+}
+
+fn intents(gateways: &[GatewayTyped], rollouts: &[RolloutTyped]) -> Vec<Intent> {
+    let gateways = gateways.iter().map(|typed| Intent::Gateway(typed.spec()));
+    let rollouts =
+        rollouts.iter().map(|typed| Intent::Rollout(Identity(format!("r{}", typed.name)), Box::new(typed.spec())));
+    gateways.chain(rollouts).collect()
 }
 
 impl Run {
@@ -101,9 +109,12 @@ impl Run {
         self.step(&[]);
     }
 
+    /// All that the cache would have by now: one that made room comes again when it is wanted again.
     pub(super) fn artifacts(&self) -> Vec<Event> {
-        let known = self.core.state().artifacts.keys();
-        known.map(|digest| Event::Artifact(*digest, ArtifactFact::Verified(fleet::sums()))).collect()
+        let state = self.core.state();
+        let wanted = engine::wanted_artifacts(state).into_values().map(|spec| spec.key.digest);
+        let known: BTreeSet<_> = state.artifacts.keys().copied().chain(wanted).collect();
+        known.into_iter().map(|digest| Event::Artifact(digest, ArtifactFact::Verified(fleet::sums()))).collect()
     }
 
     fn event(&mut self, op: &Op) -> Option<Event> {
@@ -111,15 +122,17 @@ impl Run {
         Some(match op {
             Op::Wait(_) | Op::UntilDue | Op::Restart | Op::Together(_) => return None,
             Op::Declare(gateways, rollouts) => {
-                let gateways = gateways.iter().map(|typed| Intent::Gateway(typed.spec()));
-                let rollouts = rollouts
-                    .iter()
-                    .map(|typed| Intent::Rollout(Identity(format!("r{}", typed.name)), Box::new(typed.spec())));
-                self.listing = Listing { intents: gateways.chain(rollouts).collect(), refused: Vec::new() };
+                self.listing = Listing { intents: intents(gateways, rollouts), refused: Vec::new() };
                 Event::Listed(self.listing.clone())
+            }
+            Op::Drop(gateways, rollouts) => {
+                let intents = intents(gateways, rollouts);
+                let digest = Digest::new(Sha256::digest(format!("{intents:?}")).into());
+                Event::Dropped(Dropped { file: "a.yaml".into(), digest: Some(digest), content: Ok(intents) })
             }
             Op::Artifact(index, true) => Event::Artifact(file(*index), ArtifactFact::Verified(fleet::sums())),
             Op::Artifact(index, false) => Event::Artifact(file(*index), ArtifactFact::Failed("gone".into())),
+            Op::Collect(index) => Event::Collect(file(*index), 1, "it is in the way".into()),
             Op::Seen(n) => Event::Seen(gateway(*n)),
             Op::Quiet(n) => Event::Quiet(gateway(*n)),
             Op::Offline(n) => Event::Offline(gateway(*n)),
@@ -140,10 +153,14 @@ impl Run {
                 Event::Requested(gateway(*n), file(*index), bytes)
             }
             Op::Served(n, index) => Event::Served(gateway(*n), file(*index)),
-            Op::BodyEnded(n) => Event::BodyEnded(gateway(*n)),
+            Op::BodyEnded(n) => Event::BodyEnded(gateway(*n), file(0), 0),
             Op::Says(n, which, execution, finished, excused) => {
                 let action = self.id(*n, *which)?;
                 Event::Feedback(gateway(*n), action, word(*execution, *finished, *excused))
+            }
+            Op::Drops(n, which, execution, finished) => {
+                let action = self.id(*n, *which)?;
+                Event::CancelFeedback(gateway(*n), action, word(*execution, *finished, false))
             }
             Op::GoesOn(n) => goes_on(state, gateway(*n))?,
             Op::Ends(n, finished) => {
@@ -223,7 +240,7 @@ fn goes_on(state: &State, id: ControllerId) -> Option<Event> {
         Step::Downloading if served && order.requested => Event::Requested(id, key.digest, Bytes::None),
         Step::Downloading if order.requested => Event::Served(id, key.digest),
         Step::Downloading => Event::Requested(id, key.digest, Bytes::Some),
-        Step::Installing if state.gateways[&id].bodies > 0 => Event::BodyEnded(id),
+        Step::Installing if state.gateways[&id].bodies > 0 => Event::BodyEnded(id, key.digest, 0),
         Step::Installing => Event::Feedback(id, order.id, word(Execution::Closed, Finished::Success, false)),
         Step::Confirming => {
             let data = [(key.name.clone(), Some(key.version.to_string()))].into();

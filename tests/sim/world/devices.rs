@@ -38,7 +38,7 @@ impl World {
         }
         match answer {
             Answer::Now(reply) => {
-                if let Reply::Base { order: Some(action), .. } = &reply
+                if let Reply::Base { order: Some(action), .. } | Reply::Base { cancelled: Some(action), .. } = &reply
                     && !site.stale
                 {
                     self.oracle.shown(&asker.id, *action);
@@ -68,7 +68,7 @@ impl World {
         let reply = link::first_byte(&body.ask, &body.download, &mut site.presence, verdict);
         if reply != Reply::Body {
             // it asked for permission to begin, so its end is told too
-            site.tell(body.download.ended(), Waiter::Nobody);
+            site.tell(body.download.ended(0), Waiter::Nobody);
             self.bodies.under_way.remove(&number);
             return self.answer(device, reply);
         }
@@ -102,6 +102,10 @@ impl World {
             let have = body.have(self.now);
             return self.body_over(number, have);
         }
+        if !body.download.holds_end() {
+            let have = body.download.last + 1;
+            return self.body_over(number, have);
+        }
         let Some(site) = &mut self.site else { return };
         site.tell(body.download.served(), Waiter::LastByte(number));
     }
@@ -110,7 +114,7 @@ impl World {
     pub(super) fn body_over(&mut self, number: u64, have: u64) {
         let Some(body) = self.bodies.under_way.remove(&number) else { return };
         if let Some(site) = &mut self.site {
-            site.tell(body.download.ended(), Waiter::Nobody);
+            site.tell(body.download.ended(have.saturating_sub(body.download.first)), Waiter::Nobody);
         }
         self.note(body.device, || format!("has {have} bytes"));
         let act = self.devices[body.device].received(have);

@@ -25,7 +25,7 @@ async fn play(
         let site = FakeSite::start(mischief).await;
         let device = Rc::new(RefCell::new(Device::new(&role)));
         let tally = Rc::new(Tally::default());
-        let target = Target { site: site.address, sha256: site.sha256() };
+        let target = Target { site: site.address, sha256: site.sha256(), trust: None };
         let playing = spawn_local(Player::new(role.clone(), target, device.clone(), tally.clone()).play());
         let watch = async {
             while !enough(&site, &device.borrow()) {

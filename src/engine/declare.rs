@@ -1,0 +1,125 @@
+//! One declared object, new or edited, whether a manifest or a drop says it.
+
+use std::rc::Rc;
+
+use super::cancel;
+use super::draft::Draft;
+use super::state::{Gateway, Rollout};
+use crate::model::{ControllerId, DeclaredBy, GatewaySpec, Identity, Newcomer, RolloutId, RolloutSpec, Verdict, What};
+
+/// A site that accepts whoever comes must not fill its disk with them.
+const MOST_ACCEPTED: usize = 1_024;
+
+/// A gateway is who it is by its controller id, and called by its name: the same name with another id is another machine
+/// in its place.
+pub(super) fn gateway(draft: &mut Draft, spec: GatewaySpec, origin: DeclaredBy) {
+    let id = spec.controller_id.clone();
+    replace_dropped_namesakes(draft, &spec, origin);
+    let Some(known) = draft.state.gateways.get(&id) else {
+        // after a loss nobody can tell what a gateway runs until it says so
+        let unknown_version = draft.state.site.lost;
+        return draft.add_gateway(Gateway::new(spec, origin, unknown_version));
+    };
+    if is_taken_over(known.origin, known.listed, origin) {
+        draft.note_gateway(What::TakenOver, &id, &spec.name);
+    }
+    draft.touch_gateway(&id);
+    draft.edit_gateway(&id, |gateway| {
+        (gateway.spec, gateway.origin, gateway.listed) = (spec, origin, true);
+    });
+}
+
+/// Accepts a gateway that nobody declared. One that is there already is left as it is.
+pub(super) fn newcomer(draft: &mut Draft, newcomer: Newcomer, by: Option<String>) -> Verdict {
+    let Newcomer { controller_id: id, token, labels, from } = newcomer;
+    if draft.state.gateways.contains_key(&id) {
+        return Verdict::AlreadyClosed;
+    }
+    let accepted = |gateway: &&Gateway| gateway.origin == DeclaredBy::Accepted;
+    if draft.state.gateways.values().filter(accepted).count() >= MOST_ACCEPTED {
+        return Verdict::OverQuota;
+    }
+    let spec = GatewaySpec { name: id.to_string(), controller_id: id.clone(), labels, token: Some(token), hold: false };
+    let unknown_version = draft.state.site.lost;
+    draft.add_gateway(Gateway::new(spec, DeclaredBy::Accepted, unknown_version));
+    let by = by.unwrap_or_else(|| "the site file".into());
+    draft.note_gateway(What::Ordered, &id, format!("accept, by {by}, with the token it showed first, from {from}"));
+    Verdict::Accepted
+}
+
+/// Manifests that are no longer there are unlisted with the whole list; drops have none.
+fn replace_dropped_namesakes(draft: &mut Draft, spec: &GatewaySpec, origin: DeclaredBy) {
+    let replaced = |(id, gateway): &(&ControllerId, &Gateway)| {
+        gateway.listed
+            && gateway.origin == DeclaredBy::Drop
+            && gateway.spec.name == spec.name
+            && **id != spec.controller_id
+    };
+    for id in draft.state.gateways.iter().filter(replaced).map(|(id, _)| id.clone()).collect::<Vec<_>>() {
+        draft.edit_gateway(&id, |gateway| gateway.listed = false);
+        if origin == DeclaredBy::Manifest {
+            draft.note_gateway(What::TakenOver, &id, format!("{} is {} now", spec.name, spec.controller_id));
+        }
+    }
+}
+
+fn is_taken_over(before: DeclaredBy, listed: bool, now: DeclaredBy) -> bool {
+    listed && !before.is_manifest() && now.is_manifest()
+}
+
+/// A rollout as it is declared now.
+pub(super) fn rollout(draft: &mut Draft, identity: Identity, spec: RolloutSpec, origin: DeclaredBy) -> RolloutId {
+    let cancelled = spec.cancelled.then(|| identity.clone());
+    let id = revision(draft, identity, spec, origin);
+    if let Some(identity) = cancelled {
+        cancel::call_off(draft, &identity);
+    }
+    id
+}
+
+/// An edit of the artifact is a new rollout under the same identity; everything else changes the one that is there.
+fn revision(draft: &mut Draft, identity: Identity, spec: RolloutSpec, origin: DeclaredBy) -> RolloutId {
+    let current = draft.state.rollouts.iter().find(|(_, rollout)| !rollout.replaced && rollout.identity == identity);
+    if let Some((id, current)) = current {
+        let id = *id;
+        let same_artifact = current.spec.artifact.key == spec.artifact.key;
+        let changed = *current.spec != spec || !current.listed || current.origin != origin;
+        if is_taken_over(current.origin, current.listed, origin) {
+            draft.note_rollout(What::TakenOver, id, "");
+        }
+        if same_artifact {
+            if changed {
+                draft.edit_rollout(id, |rollout| {
+                    (rollout.spec, rollout.origin, rollout.listed) = (Rc::new(spec), origin, true);
+                });
+            }
+            return id;
+        }
+        draft.edit_rollout(id, |rollout| rollout.replaced = true);
+        draft.note_rollout(What::RolloutSuperseded, id, format!("its artifact is now {}", spec.artifact.key));
+    }
+    let id = draft.state.site.rollout_next;
+    let arrival = draft.state.site.arrivals + 1;
+    draft.edit_site(|site| {
+        site.rollout_next = RolloutId(id.0 + 1);
+        site.arrivals = arrival;
+    });
+    let rollout = Rollout {
+        identity,
+        arrival,
+        spec: Rc::new(spec),
+        origin,
+        listed: true,
+        replaced: false,
+        frozen: None,
+        tripped: None,
+        cancelled: false,
+        ready_at: None,
+        members: Default::default(),
+        queue: Rc::default(),
+        next_due: None,
+    };
+    draft.add_rollout(id, rollout);
+    draft.note_rollout(What::RolloutAccepted, id, "");
+    id
+}

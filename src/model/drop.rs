@@ -1,0 +1,74 @@
+//! What a person put into the drop directory, and what was decided about it.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Digest, Intent};
+
+/// How an object was declared.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum DeclaredBy {
+    /// By a manifest: it counts as long as the manifest says so.
+    #[default]
+    Manifest,
+    /// By a drop: it stays, whatever becomes of the drop's files.
+    Drop,
+    /// By nobody: a person or the site file let it in. It stays, until a manifest or a drop declares it.
+    Accepted,
+}
+
+impl DeclaredBy {
+    /// For serde: what needs no field.
+    pub fn is_manifest(&self) -> bool {
+        *self == Self::Manifest
+    }
+}
+
+/// A manifest in the drop directory, as a whole: all of it counts, or nothing.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Dropped {
+    /// Its file name.
+    pub file: String,
+    /// The digest of the manifest's bytes; none if they could not be read.
+    pub digest: Option<Digest>,
+    /// All its objects, or why it is refused unread.
+    pub content: Result<Vec<Intent>, String>,
+}
+
+/// Why a drop cannot be accepted beside what is declared already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Contradiction {
+    /// Which of the drop's objects, from 0.
+    pub object: u32,
+    /// What stands against it.
+    pub why: Against,
+}
+
+/// What stands against an object of a drop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Against {
+    /// A manifest declares it.
+    Declared,
+    /// A manifest declares another gateway with this controller id.
+    ControllerId,
+    /// A rollout has another size for the same digest.
+    Size,
+}
+
+/// What is wrong and what to do: goes behind the object's name.
+impl fmt::Display for Against {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Declared => {
+                "is declared in a manifest directory of this site; use another name, or change it there"
+            }
+            Self::ControllerId => {
+                "has a controller id that a gateway in a manifest directory of this site has; correct spec.controllerId, or change it there"
+            }
+            Self::Size => {
+                "spec.artifact.sizeBytes: is another one than a rollout of this site has for the same digest; correct the wrong one"
+            }
+        })
+    }
+}

@@ -1,0 +1,15 @@
+//! What the engine needs to know of the site file.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// What the engine needs to know of the site file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// What gateways are told, each with its own tenth more or less.
+    pub poll_interval: Duration,
+    /// How many gateways may be offered or downloading at once.
+    pub download_slots: u32,
+    /// Under which attribute keys gateways report an artifact's version, where it is not the artifact's name.
+    pub version_keys: BTreeMap<String, Vec<String>>,
+}
