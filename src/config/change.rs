@@ -178,6 +178,19 @@ mod tests {
     }
 
     #[test]
+    fn how_many_download_changes_and_what_else_is_taken_on_waits() {
+        let old = site("");
+        let mut new = old.clone();
+        new.devices.load = Load { connections: 100, per_address: 9, downloads: 3, ..old.devices.load };
+        new.devices.registration = crate::model::Registration::Accept;
+        let Change { config, changed, waiting } = old.change_to(new);
+        assert_eq!(changed, ["devices.downloads.concurrent is 3, was 24"]);
+        assert_eq!(waiting, ["devices.connections.total", "devices.connections.perAddress", "devices.registration"]);
+        assert_eq!(config.devices.load, Load { downloads: 3, ..old.devices.load });
+        assert_eq!(config.devices.registration, old.devices.registration);
+    }
+
+    #[test]
     fn every_field_is_known_to_change_or_to_wait() {
         let mut known: Vec<_> = SiteConfig::fields().map(|(field, _)| field.to_owned()).collect();
         known.sort();
