@@ -1,31 +1,39 @@
 #!/usr/bin/env bash
 # The static binary serves a rollout to 500 simulated gateways over TLS and stays within its memory budget: 12 MB (12,000,000
-# bytes, 11,718 KiB) of peak resident memory. Then: what a connection that polled and stays open costs, over plain HTTP and
-# over TLS, with 48 of them, as many as are ever open.
+# bytes, 11,718 KiB) of peak resident memory.
 #
-#   tls.sh [BINARY]
+#   tls.sh                  that
+#   tls.sh --connections    what a connection that polled and stays open costs, over plain HTTP and over TLS, with 48 of them
 set -euo pipefail
 
 readonly BUDGET_KIB=11718 CONNECTIONS=48
 
 cd "$(dirname "$0")/../.."
-target=$(uname -m)-unknown-linux-musl
-[[ $# -gt 0 ]] || cargo build --locked --release --target "$target"
-binary=$(realpath "${1:-target/$target/release/lamplighter}")
+binary=$(release/build.sh --or-dynamic)
 dir=$(mktemp -d)
 trap 'kill $(jobs -p) 2>/dev/null || true; rm -rf "$dir"' EXIT
 
-report=$("$binary" simulate --gateways 500 --tls -o json </dev/null) || {
-	code=$?
-	echo "$report"
-	echo "memory: the simulation over TLS failed with exit code $code" >&2
-	exit 1
+rollout() {
+	local report code peak
+	report=$("$binary" simulate --gateways 500 --tls -o json </dev/null) || {
+		code=$?
+		echo "$report"
+		echo "memory: the simulation over TLS failed with exit code $code" >&2
+		exit 1
+	}
+	figure() { sed -n "s/.*\"$1\": *\([0-9.]*\).*/\1/p" <<<"$report" | head -n 1; }
+	peak=$(figure peakRssKiB)
+	[[ $peak =~ ^[0-9]+$ ]] || { echo "memory: the report has no server.peakRssKiB" >&2; exit 1; }
+	echo "memory: TLS: peak RSS $peak KiB of $BUDGET_KIB, RssAnon $(figure rssAnonKiB) KiB, CPU $(figure cpuSeconds) s, $(figure polls) polls, $(figure updated) of $(figure gateways) gateways updated"
+	# what the C library and the loader of a dynamic one take is not ours to promise
+	[[ $binary == *-musl/* ]] || { echo "memory: TLS: promised for the static binary only; this is not one"; return; }
+	((peak <= BUDGET_KIB)) || { echo "memory: TLS: peak RSS $peak KiB is over the budget of $BUDGET_KIB KiB" >&2; exit 1; }
 }
-figure() { sed -n "s/.*\"$1\": *\([0-9.]*\).*/\1/p" <<<"$report" | head -n 1; }
-peak=$(figure peakRssKiB)
-[[ $peak =~ ^[0-9]+$ ]] || { echo "memory: the report has no server.peakRssKiB" >&2; exit 1; }
-echo "memory: TLS: peak RSS $peak KiB of $BUDGET_KIB, RssAnon $(figure rssAnonKiB) KiB, CPU $(figure cpuSeconds) s, $(figure polls) polls, $(figure updated) of $(figure gateways) gateways updated"
-((peak <= BUDGET_KIB)) || { echo "memory: TLS: peak RSS $peak KiB is over the budget of $BUDGET_KIB KiB" >&2; exit 1; }
+
+if [[ ${1:-} != --connections ]]; then
+	rollout
+	exit
+fi
 
 "$binary" init --dir "$dir" --site memory --host 127.0.0.1 >/dev/null
 printf 'apiVersion: lamplighter.dev/v1alpha1\nkind: EdgeGateway\nmetadata: {name: gw-1}\nspec: {}\n' >"$dir/manifests/gw-1.yaml"

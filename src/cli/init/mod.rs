@@ -23,7 +23,7 @@ const SECRET: &str = "site.secret";
 /// Certificates and keys, below the site's directory.
 const TLS: &str = "tls";
 
-/// Make what a new site needs: certificates, a secret and a site file
+/// Make what a new site needs: authority, certificate, secret and site file
 #[derive(Debug, clap::Args)]
 pub struct InitArgs {
     /// Put it here; what is there already stays as it is

@@ -95,9 +95,7 @@ fn a_cache_with_a_damaged_artifact_is_told_and_left_as_it_is() {
 
     let nowhere = site.cli(&["verify", "--cache", "--state", "/nowhere"]);
     assert_eq!(nowhere.code, Some(2));
-    insta::assert_snapshot!(nowhere.err, @"
-    lamplighter: cannot read /nowhere/artifacts/sha256: No such file or directory (os error 2); is `--config` or `--state` the one of your site?
-    ");
+    insta::assert_snapshot!(nowhere.err, @"lamplighter: cannot read /nowhere/artifacts/sha256: No such file or directory (os error 2); is `--config` or `--state` the one of your site?");
 }
 
 #[test]

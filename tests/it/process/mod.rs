@@ -6,6 +6,7 @@ mod damaged;
 mod device;
 mod drops;
 mod drops_and_disks;
+mod drops_and_power;
 mod drops_and_reports;
 mod edits;
 mod full_disk;
