@@ -31,7 +31,9 @@ test-real:
 release:
 	@release/build.sh $(TARGET)
 
-# Figures of what is shipped for docs/measurements.md, beside their budgets. Fails where a broken one is a count, a ratio or memory.
+# Figures of what is shipped for docs/measurements.md, beside their budgets, and beside nginx. Fails where a broken one is a count,
+# a ratio or memory.
 bench:
+	tests/real/install.sh
 	binary=$$(release/build.sh) && LAMPLIGHTER=$$binary cargo bench --locked --bench figures
 	$(CARGO_TEST) --profile bench --test it fetch::bench -- --ignored --nocapture --test-threads=1

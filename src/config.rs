@@ -4,6 +4,8 @@
 
 mod change;
 mod file;
+mod load;
+mod registration;
 mod tls;
 mod tokens;
 mod uplink;
@@ -20,13 +22,15 @@ use schemars::generate::SchemaSettings;
 use schemars::transform::AddNullable;
 use serde::Deserialize;
 
-use crate::model::{self, format_duration, parse_duration};
+use crate::model::{self, Labels, Registration, format_duration, parse_duration};
 use crate::resources::{
     API_VERSION, Document, FieldError, IntOrBytes, Limits, Schema, documents, parse_bytes, problems,
 };
 
 pub use change::Change;
 pub use file::{Flags, SiteFile};
+pub use load::{Load, TypedConnections, TypedDownloads};
+pub use registration::TypedRegistration;
 pub use tls::{Tls, TypedTls};
 pub use tokens::{Tokens, TypedTokens};
 pub use uplink::{TypedUplink, Uplink};
@@ -71,8 +75,12 @@ pub struct Devices {
     pub offline_after: Duration,
     /// The attributes that carry an artifact's version; for an artifact that is not here, the one of its own name.
     pub version_keys: BTreeMap<String, Vec<String>>,
-    /// The most gateways that download at once.
-    pub concurrent_downloads: u32,
+    /// How much is taken on at once.
+    pub load: Load,
+    /// What becomes of gateways that nobody declared.
+    pub registration: Registration,
+    /// The labels that they are accepted with.
+    pub registration_labels: Labels,
 }
 
 impl SiteConfig {
@@ -92,8 +100,6 @@ impl Devices {
     pub const POLL_INTERVAL: Duration = Duration::from_secs(60);
     /// When a gateway is offline, if nothing is said; three poll intervals if that is longer.
     pub const OFFLINE_AFTER: Duration = Duration::from_secs(600);
-    /// Downloads at once when nothing is said.
-    pub const CONCURRENT_DOWNLOADS: u32 = 24;
     /// The tenant when nothing is said: the one that clients have in their examples.
     pub const TENANT: &str = "DEFAULT";
 }
@@ -165,16 +171,10 @@ pub struct TypedDevices {
     #[schemars(length(max = 32))]
     pub offline_after: Option<String>,
     pub version_keys: Option<BTreeMap<String, Vec<String>>>,
+    pub connections: Option<TypedConnections>,
     pub downloads: Option<TypedDownloads>,
-}
-
-/// `devices.downloads` as typed.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[expect(missing_docs, reason = "the checked struct says what they mean")]
-pub struct TypedDownloads {
-    #[schemars(range(min = 1, max = 32))]
-    pub concurrent: Option<u32>,
+    pub registration: Option<TypedRegistration>,
+    pub registration_labels: Option<BTreeMap<String, String>>,
 }
 
 /// `control` as typed.
@@ -317,8 +317,9 @@ impl TypedDevices {
     fn check(self, base: &Path) -> Result<Devices, FieldError> {
         let poll_interval = self.poll_interval()?;
         self.says_how_secure()?;
+        let listen = self.listen()?;
         Ok(Devices {
-            listen: self.listen()?,
+            listen,
             url: self.url()?,
             poll_interval,
             offline_after: self.offline_after(poll_interval)?,
@@ -326,11 +327,9 @@ impl TypedDevices {
             tokens: self.tokens.unwrap_or_default().check(base),
             tenants: tenants(self.tenants)?,
             version_keys: version_keys(self.version_keys.unwrap_or_default())?,
-            concurrent_downloads: self
-                .downloads
-                .unwrap_or_default()
-                .concurrent
-                .unwrap_or(Devices::CONCURRENT_DOWNLOADS),
+            load: load::check(self.connections, self.downloads, listen)?,
+            registration: self.registration.unwrap_or_default().into(),
+            registration_labels: registration::labels(self.registration_labels)?,
         })
     }
 

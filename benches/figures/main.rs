@@ -5,14 +5,22 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 #![allow(clippy::cast_precision_loss, clippy::wildcard_imports, reason = "figures for people")]
 
+mod crowd;
 mod engine;
+mod fifty;
+mod fresh;
+mod gateway;
 mod polls;
 mod process;
 mod quiet;
+mod rate;
 mod rollout;
+mod serve;
 mod site;
+mod slow;
 mod start;
 mod table;
+mod threads;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -28,12 +36,24 @@ fn main() -> ExitCode {
     let binary =
         std::env::var_os("LAMPLIGHTER").expect("LAMPLIGHTER=… names the binary that is measured: run `make bench`");
     let binary = Path::new(&binary);
-    let bytes = binary.metadata().unwrap().len();
-    table.bounded("binary, stripped", bytes as f64 / 1024.0, "KiB", 10_240.0);
-    engine::measure();
-    quiet::measure(&mut table, binary);
-    start::measure(binary);
-    polls::measure(&mut table, binary);
-    rollout::measure(&mut table, binary);
+    // `LAMPLIGHTER=… cargo bench --bench figures -- serve` measures only that
+    let wanted: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
+    let wants = |what: &str| wanted.is_empty() || wanted.iter().any(|wanted| wanted == what);
+    if wants("binary") {
+        let bytes = binary.metadata().unwrap().len();
+        table.bounded("binary, stripped", bytes as f64 / 1024.0, "KiB", 10_240.0);
+    }
+    let mut group = |what: &str, measure: &dyn Fn(&mut Table)| wants(what).then(|| measure(&mut table));
+    group("engine", &|_| engine::measure());
+    group("quiet", &|table| quiet::measure(table, binary));
+    group("start", &|_| start::measure(binary));
+    group("polls", &|table| polls::measure(table, binary));
+    group("fresh", &|_| fresh::measure(binary));
+    group("serve", &|_| serve::measure(binary));
+    group("rate", &|table| rate::measure(table, binary));
+    group("slow", &|_| slow::measure(binary));
+    group("crowd", &|table| crowd::measure(table, binary));
+    group("fifty", &|table| fifty::measure(table, binary));
+    group("rollout", &|table| rollout::measure(table, binary));
     table.verdict()
 }

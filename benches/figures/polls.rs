@@ -8,11 +8,11 @@ use bytes::Bytes;
 use http_body_util::Full;
 use hyper::{Request, header};
 use lamplighter::cli::simulate::client::Connection;
-use tokio::task::LocalSet;
 
 use crate::GATEWAYS;
 use crate::site::{Site, name, poll, token};
 use crate::table::{Table, quantile, told};
+use crate::threads::in_one_thread;
 
 const CONNECTIONS: usize = 16;
 const POLLS: usize = 100_000;
@@ -20,6 +20,7 @@ const POLLS: usize = 100_000;
 pub fn measure(table: &mut Table, binary: &Path) {
     let site = Site::start(binary, GATEWAYS);
     assert!((0..GATEWAYS).all(|number| poll(site.devices, number)), "every gateway is known");
+    site.settle();
     let (cpu, commits, start) = (site.process().cpu_seconds(), site.counter("commits"), Instant::now());
     let mut times = in_one_thread(poll_at_once(Rc::new(site), table, cpu, commits, start));
     times.sort_by(f64::total_cmp);
@@ -27,11 +28,6 @@ pub fn measure(table: &mut Table, binary: &Path) {
         let what = format!("polls, {CONNECTIONS} reused connections: p{percent}");
         told(&what, quantile(&times, percent), "ms", if percent == 99 { "< 5" } else { "" });
     }
-}
-
-fn in_one_thread<T>(work: impl Future<Output = T>) -> T {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    LocalSet::new().block_on(&runtime, work)
 }
 
 async fn poll_at_once(site: Rc<Site>, table: &mut Table, cpu: f64, commits: f64, start: Instant) -> Vec<f64> {

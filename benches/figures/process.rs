@@ -28,6 +28,11 @@ impl Process {
         statuses.map(|status| figure(&status, "voluntary_ctxt_switches")).sum()
     }
 
+    /// How many files and sockets it has open.
+    pub fn open_files(self) -> usize {
+        fs::read_dir(format!("/proc/{}/fd", self.0)).unwrap().count()
+    }
+
     fn read(self, name: &str) -> String {
         fs::read_to_string(format!("/proc/{}/{name}", self.0)).unwrap()
     }

@@ -36,16 +36,24 @@ impl Drop for Site {
 impl Site {
     /// A new site with so many gateways, at the moment it serves.
     pub fn start(binary: &Path, gateways: usize) -> Self {
+        Self::with(binary, gateways, "", &[])
+    }
+
+    /// The same with more in `devices` of its site file, and more files in its manifest directory.
+    pub fn with(binary: &Path, gateways: usize, more: &str, files: &[(&str, &[u8])]) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let manifests = dir.path().join("manifests");
         fs::create_dir(&manifests).unwrap();
         fs::write(manifests.join("gateways.yaml"), (0..gateways).map(manifest).collect::<String>()).unwrap();
         let devices = SocketAddr::from(([127, 0, 0, 1], 0));
-        write_site_file(dir.path(), devices);
+        for (name, content) in files {
+            fs::write(manifests.join(name), content).unwrap();
+        }
+        write_site_file(dir.path(), devices, more);
         let mut site = Self { child: spawn(binary, dir.path()), dir, binary: binary.into(), devices };
         site.devices = site.endpoints();
         // from now on at the same place
-        write_site_file(site.dir.path(), site.devices);
+        write_site_file(site.dir.path(), site.devices, more);
         site
     }
 
@@ -67,6 +75,20 @@ impl Site {
     /// A counter of `GET /v1/status`.
     pub fn counter(&self, name: &str) -> f64 {
         counters(&self.dir.path().join("state/control.sock")).unwrap()[name].as_f64().unwrap()
+    }
+
+    /// Puts a file into the manifest directory.
+    pub fn put(&self, name: &str, content: &[u8]) {
+        fs::write(self.dir.path().join("manifests").join(name), content).unwrap();
+    }
+
+    /// Waits until everything that it has to write is written.
+    pub fn settle(&self) {
+        let mut before = -1.0;
+        while self.counter("commits") > before {
+            before = self.counter("commits");
+            sleep(Duration::from_millis(500));
+        }
     }
 
     fn endpoints(&self) -> SocketAddr {
@@ -91,7 +113,7 @@ fn spawn(binary: &Path, dir: &Path) -> Child {
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn().unwrap()
 }
 
-fn write_site_file(dir: &Path, listen: SocketAddr) {
+fn write_site_file(dir: &Path, listen: SocketAddr, more: &str) {
     let (state, manifests) = (dir.join("state"), dir.join("manifests"));
     let text = format!(
         "apiVersion: lamplighter.dev/v1alpha1
@@ -99,7 +121,7 @@ kind: SiteConfig
 site: measured
 state: {}
 intake: {{manifests: [{}]}}
-devices: {{listen: \"{listen}\", insecure: true, pollInterval: 60s}}
+devices: {{listen: \"{listen}\", insecure: true, {more} pollInterval: 60s}}
 ",
         state.display(),
         manifests.display(),

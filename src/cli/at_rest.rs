@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 
 use super::complain;
 use super::control::SiteArgs;
-use crate::config::Devices;
+use crate::config::{Devices, Load};
 use crate::engine::{Settings, State};
 use crate::model::{JournalEntry, SiteTime};
 use crate::site::Core;
@@ -43,9 +43,7 @@ impl AtRest {
         let config = site.config();
         let settings = Settings {
             poll_interval: config.as_ref().map_or(Devices::POLL_INTERVAL, |config| config.devices.poll_interval),
-            download_slots: config
-                .as_ref()
-                .map_or(Devices::CONCURRENT_DOWNLOADS, |config| config.devices.concurrent_downloads),
+            download_slots: config.as_ref().map_or(Load::DOWNLOADS, |config| config.devices.load.downloads),
             version_keys: config.as_ref().map(|config| config.devices.version_keys.clone()).unwrap_or_default(),
         };
         let name = config.map_or_else(|| state.display().to_string(), |config| config.site);

@@ -9,6 +9,7 @@ use bytes::Bytes;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::{Method, Request, header};
 use hyper_util::rt::TokioIo;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::net::UnixStream;
 use tokio::time::timeout;
@@ -67,7 +68,7 @@ impl SiteArgs {
 
     /// Asks the site and reads its answer.
     pub fn get<T: DeserializeOwned>(&self, path: &str) -> anyhow::Result<T> {
-        read(&self.call(Method::GET, path)?)
+        read(&self.call(Method::GET, path, Bytes::new())?)
     }
 
     /// The same; `None` if no site runs there.
@@ -82,14 +83,20 @@ impl SiteArgs {
 
     /// Gives the site an order, and reads its answer; returns once it is on disk.
     pub fn post<T: DeserializeOwned>(&self, path: &str) -> anyhow::Result<T> {
-        read(&self.call(Method::POST, path)?)
+        read(&self.call(Method::POST, path, Bytes::new())?)
     }
 
-    fn call(&self, method: Method, path: &str) -> anyhow::Result<Bytes> {
+    /// The same, with what is meant, and reads what became of it.
+    pub fn post_json<T: DeserializeOwned>(&self, path: &str, what: &impl Serialize) -> anyhow::Result<T> {
+        let body = self.call(Method::POST, path, serde_json::to_vec(what)?.into())?;
+        serde_json::from_slice(&body).context("the site answered in another version's words: use its own binary")
+    }
+
+    fn call(&self, method: Method, path: &str, body: Bytes) -> anyhow::Result<Bytes> {
         let socket = Endpoints::control(&self.state()?);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         runtime.block_on(async {
-            let answer = timeout(PATIENCE, call(&socket, method, path)).await;
+            let answer = timeout(PATIENCE, call(&socket, method, path, body)).await;
             answer.unwrap_or_else(|_| bail!("the site at {} does not answer; look at its log", socket.display()))
         })
     }
@@ -104,14 +111,14 @@ fn read<T: DeserializeOwned>(body: &[u8]) -> anyhow::Result<T> {
 }
 
 /// One request over a site's control socket, and the body of its answer.
-pub(super) async fn call(socket: &Path, method: Method, path: &str) -> anyhow::Result<Bytes> {
+pub(super) async fn call(socket: &Path, method: Method, path: &str, body: Bytes) -> anyhow::Result<Bytes> {
     let stream = UnixStream::connect(socket).await.map_err(|error| Unreachable { socket: socket.to_owned(), error })?;
     let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
     tokio::spawn(async move {
         let _ = connection.await;
     });
     let request =
-        Request::builder().method(method).uri(path).header(header::HOST, "localhost").body(Full::new(Bytes::new()))?;
+        Request::builder().method(method).uri(path).header(header::HOST, "localhost").body(Full::new(body))?;
     let response = sender.send_request(request).await?;
     let status = response.status();
     let body = Limited::new(response.into_body(), 64 << 20).collect().await.map_err(|error| anyhow!("{error}"))?;

@@ -3,6 +3,7 @@
 //! Must never write to the store of a running site: what a person wants goes over the control socket.
 //! Exit codes: 0 done, 1 refused or failed, 2 bad usage or input.
 
+mod accept;
 mod artifacts;
 mod at_rest;
 mod bundle;
@@ -14,6 +15,7 @@ mod drop;
 mod fetching;
 mod init;
 mod journal;
+mod knocking;
 mod logging;
 mod man;
 mod output;
@@ -65,6 +67,7 @@ enum Command {
     Why(why::WhyArgs),
     Journal(journal::JournalArgs),
     Artifacts(artifacts::ArtifactsArgs),
+    Accept(accept::AcceptArgs),
     Drop(drop::DropArgs),
     Report(report::ReportArgs),
     Resume(resume::ResumeArgs),
@@ -91,6 +94,7 @@ pub fn main() -> ExitCode {
         Command::Why(args) => why::run(&args, &mut out),
         Command::Journal(args) => journal::run(&args, &mut out),
         Command::Artifacts(args) => artifacts::run(&args, &mut out),
+        Command::Accept(args) => accept::run(&args, &mut out),
         Command::Drop(args) => drop::run(&args, &mut out),
         Command::Report(args) => report::run(&args, &mut out),
         Command::Resume(args) => resume::run(&args, &mut out),

@@ -84,6 +84,7 @@ fn text(shown: &Shown) -> String {
         text += "\n";
         text += &gateways(list);
     }
+    text += &super::knocking::text(status);
     if !status.drops.is_empty() {
         text += "\ndrops that wait or were refused:\n";
         for drop in &status.drops {

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::path::PathBuf;
 
-use super::{Devices, SiteConfig, Tls};
-use crate::model::format_duration;
+use super::{Devices, Load, SiteConfig, Tls};
+use crate::model::{Labels, format_duration};
 
 /// A field as people type it, and its value as they read it; equal values read equal.
 type Field = (&'static str, fn(&SiteConfig) -> String);
@@ -18,7 +18,7 @@ const LIVE: &[Field] = &[
     ("devices.pollInterval", |site| format_duration(site.devices.poll_interval)),
     ("devices.offlineAfter", |site| format_duration(site.devices.offline_after)),
     ("devices.versionKeys", |site| keys(&site.devices.version_keys)),
-    ("devices.downloads.concurrent", |site| site.devices.concurrent_downloads.to_string()),
+    ("devices.downloads.concurrent", |site| site.devices.load.downloads.to_string()),
     ("limits.diskReserve", |site| bytes(site.disk_reserve)),
     ("uplink.bytesPerSecond", |site| or_none(site.uplink.bytes_per_second.map(|rate| bytes(rate.get())).as_ref())),
     ("uplink.caFiles", |site| files(&site.uplink.ca_files)),
@@ -41,6 +41,13 @@ const AT_START: &[Field] = &[
     ("devices.insecure", |site| site.devices.tls.is_none().to_string()),
     ("devices.tokens.siteSecretFile", |site| file(site.devices.tokens.site_secret.as_ref())),
     ("devices.tokens.gatewayTokenFile", |site| file(site.devices.tokens.gateway_token.as_ref())),
+    ("devices.connections.total", |site| site.devices.load.connections.to_string()),
+    ("devices.connections.perAddress", |site| site.devices.load.per_address.to_string()),
+    ("devices.downloads.bytesPerSecond", |site| {
+        or_none(site.devices.load.bytes_per_second.map(|rate| bytes(rate.get())).as_ref())
+    }),
+    ("devices.registration", |site| format!("{:?}", site.devices.registration)),
+    ("devices.registrationLabels", |site| labels(&site.devices.registration_labels)),
     ("control.group", |site| or_none(site.control_group.as_ref())),
 ];
 
@@ -68,8 +75,15 @@ impl SiteConfig {
             .map(|(field, value)| format!("{field} is {}, was {}", shown(&value(&new)), shown(&value(self))));
         let changed = changed.collect();
         let waiting = AT_START.iter().filter(differs).map(|(field, _)| *field).collect();
-        let (tls, tokens) = (self.devices.tls.clone(), self.devices.tokens.clone());
-        let devices = Devices { listen: self.devices.listen, tls, tokens, ..new.devices };
+        let devices = Devices {
+            load: Load { downloads: new.devices.load.downloads, ..self.devices.load },
+            offline_after: new.devices.offline_after,
+            poll_interval: new.devices.poll_interval,
+            tenants: new.devices.tenants,
+            url: new.devices.url,
+            version_keys: new.devices.version_keys,
+            ..self.devices.clone()
+        };
         let config = Self {
             site: self.site.clone(),
             state: self.state.clone(),
@@ -117,6 +131,11 @@ fn keys(keys: &BTreeMap<String, Vec<String>>) -> String {
     or_none(Some(&keys.join(", ")))
 }
 
+fn labels(labels: &Labels) -> String {
+    let labels: Vec<_> = labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    or_none(Some(&labels.join(", ")))
+}
+
 /// As people type it, if it is a whole number of a unit.
 fn bytes(count: u64) -> String {
     let units: [(u32, &dyn Display); 3] = [(30, &"Gi"), (20, &"Mi"), (10, &"Ki")];
@@ -156,6 +175,19 @@ mod tests {
         let again = config.change_to(new);
         assert!(again.changed.is_empty(), "{again:?}");
         assert_eq!(again.waiting, ["devices.listen", "control.group"], "until the next start");
+    }
+
+    #[test]
+    fn how_many_download_changes_and_what_else_is_taken_on_waits() {
+        let old = site("");
+        let mut new = old.clone();
+        new.devices.load = Load { connections: 100, per_address: 9, downloads: 3, ..old.devices.load };
+        new.devices.registration = crate::model::Registration::Accept;
+        let Change { config, changed, waiting } = old.change_to(new);
+        assert_eq!(changed, ["devices.downloads.concurrent is 3, was 24"]);
+        assert_eq!(waiting, ["devices.connections.total", "devices.connections.perAddress", "devices.registration"]);
+        assert_eq!(config.devices.load, Load { downloads: 3, ..old.devices.load });
+        assert_eq!(config.devices.registration, old.devices.registration);
     }
 
     #[test]

@@ -7,8 +7,10 @@ pub mod ddi;
 pub mod presence;
 pub mod server;
 mod sink;
+mod strangers;
 
 pub use board::{Artifact, Board, Entry, Offer};
 pub use presence::{Pacing, Presence, Progress};
-pub use server::{Caps, Context, Counts, Opened, Stats, Tls, TlsError, serve};
+pub use server::{Caps, Context, Counts, Guesser, Opened, Stats, Tls, TlsError, serve};
 pub use sink::{Envelope, Sink};
+pub use strangers::{Stranger, Strangers};

@@ -2,8 +2,8 @@
 
 use super::draft::Draft;
 use super::state::{Artifact, Member, Step};
-use super::{attributes, cancel, contact, download, dropped, duplicate, feedback, listing, needs};
-use crate::model::{ArtifactFact, Digest, Event, Order, Presence, Settings, Verdict, What};
+use super::{attributes, cancel, contact, declare, download, dropped, duplicate, feedback, listing, needs};
+use crate::model::{ArtifactFact, Digest, Event, Order, Presence, Settings, Verdict, What, poll_interval};
 
 /// Takes one event into the draft. Events of gateways that nobody declared change nothing.
 pub fn apply(draft: &mut Draft, event: Event) -> Verdict {
@@ -26,9 +26,11 @@ pub fn apply(draft: &mut Draft, event: Event) -> Verdict {
         Event::Fetched(gateway, action) => return download::fetched(draft, &gateway, action),
         Event::Requested(gateway, digest, bytes) => return download::requested(draft, &gateway, digest, bytes),
         Event::Served(gateway, digest) => return download::served(draft, &gateway, digest),
+        Event::Paced(gateway, time) => download::paced(draft, &gateway, time),
         Event::BodyEnded(gateway, digest, bytes) => download::body_ended(draft, &gateway, &digest, bytes),
         Event::Feedback(gateway, action, word) => return feedback::apply(draft, &gateway, action, word),
         Event::CancelFeedback(gateway, action, word) => return cancel::answered(draft, &gateway, action, &word),
+        Event::Registered(newcomer, by) => return declare::newcomer(draft, *newcomer, by),
         Event::Order(Order::Resume, who) => resume(draft, &who),
     }
     Verdict::Accepted
@@ -70,7 +72,8 @@ fn configured(draft: &mut Draft, settings: Settings, detail: String) {
         let told = draft.state.gateways.iter().filter(|(_, gateway)| gateway.interval.is_none());
         let told: Vec<_> = told.map(|(id, _)| id.clone()).collect();
         for id in told {
-            draft.edit_gateway(&id, |gateway| gateway.interval = Some(before.poll_interval));
+            let told = poll_interval::told(before.poll_interval, id.as_str());
+            draft.edit_gateway(&id, |gateway| gateway.interval = Some(told));
         }
     }
     draft.note(What::SiteFileChanged, detail);

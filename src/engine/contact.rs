@@ -47,7 +47,7 @@ pub(super) fn is_taken_further(draft: &Draft, rollout: &Rollout, id: &Controller
 }
 
 pub(super) fn pace(draft: &mut Draft, id: &ControllerId, interval: Duration) {
-    let interval = (interval != draft.state.settings.poll_interval).then_some(interval);
+    let interval = (interval != draft.state.told(id)).then_some(interval);
     draft.edit_gateway(id, |gateway| gateway.interval = interval);
 }
 

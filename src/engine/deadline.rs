@@ -1,6 +1,7 @@
 //! What happens when a member's time is up.
 
 use super::attempt::Then;
+use super::download;
 use super::draft::Draft;
 use super::state::{Member, Step};
 use crate::model::{ControllerId, FailedReason, Presence, RolloutId, SkippedReason, WaitingReason};
@@ -18,6 +19,7 @@ pub(super) fn run(draft: &mut Draft, id: RolloutId) {
     for (gateway, step) in due {
         match step {
             Step::Offered => not_fetched(draft, id, &gateway),
+            Step::Downloading | Step::Installing if download::put_off(draft, id, &gateway) => {}
             Step::Downloading => draft.lapse(id, &gateway),
             Step::Installing => draft.lapse_install(id, &gateway),
             Step::Confirming => draft.lapse_confirm(id, &gateway),

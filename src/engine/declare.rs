@@ -5,7 +5,10 @@ use std::rc::Rc;
 use super::cancel;
 use super::draft::Draft;
 use super::state::{Gateway, Rollout};
-use crate::model::{ControllerId, DeclaredBy, GatewaySpec, Identity, RolloutId, RolloutSpec, What};
+use crate::model::{ControllerId, DeclaredBy, GatewaySpec, Identity, Newcomer, RolloutId, RolloutSpec, Verdict, What};
+
+/// A site that accepts whoever comes must not fill its disk with them.
+const MOST_ACCEPTED: usize = 1_024;
 
 /// A gateway is who it is by its controller id, and called by its name: the same name with another id is another machine
 /// in its place.
@@ -26,6 +29,24 @@ pub(super) fn gateway(draft: &mut Draft, spec: GatewaySpec, origin: DeclaredBy) 
     });
 }
 
+/// Accepts a gateway that nobody declared. One that is there already is left as it is.
+pub(super) fn newcomer(draft: &mut Draft, newcomer: Newcomer, by: Option<String>) -> Verdict {
+    let Newcomer { controller_id: id, token, labels, from } = newcomer;
+    if draft.state.gateways.contains_key(&id) {
+        return Verdict::AlreadyClosed;
+    }
+    let accepted = |gateway: &&Gateway| gateway.origin == DeclaredBy::Accepted;
+    if draft.state.gateways.values().filter(accepted).count() >= MOST_ACCEPTED {
+        return Verdict::OverQuota;
+    }
+    let spec = GatewaySpec { name: id.to_string(), controller_id: id.clone(), labels, token: Some(token), hold: false };
+    let unknown_version = draft.state.site.lost;
+    draft.add_gateway(Gateway::new(spec, DeclaredBy::Accepted, unknown_version));
+    let by = by.unwrap_or_else(|| "the site file".into());
+    draft.note_gateway(What::Ordered, &id, format!("accept, by {by}, with the token it showed first, from {from}"));
+    Verdict::Accepted
+}
+
 /// Manifests that are no longer there are unlisted with the whole list; drops have none.
 fn replace_dropped_namesakes(draft: &mut Draft, spec: &GatewaySpec, origin: DeclaredBy) {
     let replaced = |(id, gateway): &(&ControllerId, &Gateway)| {
@@ -43,7 +64,7 @@ fn replace_dropped_namesakes(draft: &mut Draft, spec: &GatewaySpec, origin: Decl
 }
 
 fn is_taken_over(before: DeclaredBy, listed: bool, now: DeclaredBy) -> bool {
-    listed && (before, now) == (DeclaredBy::Drop, DeclaredBy::Manifest)
+    listed && !before.is_manifest() && now.is_manifest()
 }
 
 /// A rollout as it is declared now.

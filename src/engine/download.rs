@@ -1,5 +1,7 @@
 //! A gateway takes its update: the order, the artifact's bytes, and the last of them.
 
+use std::time::Duration;
+
 use super::attempt::Then;
 use super::brake;
 use super::draft::Draft;
@@ -40,6 +42,7 @@ pub(super) fn fetched(draft: &mut Draft, id: &ControllerId, action: ActionId) ->
             order.excused = false;
         }
     });
+    draft.edit_gateway_unseen(id, |gateway| gateway.paced = Duration::ZERO);
     draft.step(rollout_id, id, Step::Downloading);
     draft.note_member(What::Fetched, rollout_id, id, format!("action {action}"));
     Verdict::Deploy
@@ -108,8 +111,24 @@ pub(super) fn begin_install(draft: &mut Draft, rollout_id: RolloutId, id: &Contr
         order.deadline = order.deadline.filter(|_| !served).max(Some(deadline));
         order.excused = false;
     });
+    if served {
+        draft.edit_gateway_unseen(id, |gateway| gateway.paced = Duration::ZERO);
+    }
     draft.step(rollout_id, id, Step::Installing);
     draft.note_member(What::Served, rollout_id, id, if served { "" } else { "so far; it installs as it reads" });
+}
+
+/// What its bodies waited for us is added to the gateway's deadline once that has passed; nothing is looked at before.
+pub(super) fn paced(draft: &mut Draft, id: &ControllerId, time: Duration) {
+    draft.edit_gateway_unseen(id, |gateway| gateway.paced = gateway.paced.saturating_add(time));
+}
+
+/// The deadline of a gateway that takes its update has passed: it is put off for as long as we kept it waiting.
+pub(super) fn put_off(draft: &mut Draft, rollout: RolloutId, id: &ControllerId) -> bool {
+    let mut paced = Duration::ZERO;
+    draft.edit_gateway_unseen(id, |gateway| paced = std::mem::take(&mut gateway.paced));
+    draft.edit_action(rollout, id, |order| order.deadline = order.deadline.map(|at| at.plus(paced)));
+    !paced.is_zero()
 }
 
 /// What was sent to a gateway, if that is all that it may be sent.

@@ -100,6 +100,13 @@ impl<'s> Draft<'s> {
         }
     }
 
+    /// Changes facts of a gateway that are not saved, and on which nothing rests now.
+    pub(super) fn edit_gateway_unseen(&mut self, id: &ControllerId, edit: impl FnOnce(&mut Gateway)) {
+        if let Some(gateway) = self.state.gateways.get_mut(id) {
+            edit(gateway);
+        }
+    }
+
     /// Takes one of what a gateway may cause to be written, if it has one left. No decision rests on it.
     pub(super) fn allows(
         &mut self,

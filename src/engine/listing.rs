@@ -29,7 +29,7 @@ pub(super) fn apply(draft: &mut Draft, list: Listing) {
     unlist(draft, &gateways, &rollouts);
 }
 
-/// What came by a drop was never in a list.
+/// What came by a drop, or was let in on a person's word, was never in a list.
 fn unlist(draft: &mut Draft, gateways: &BTreeSet<ControllerId>, rollouts: &BTreeSet<RolloutId>) {
     let gone = |(id, gateway): &(&ControllerId, &Gateway)| gateway.origin.is_manifest() && !gateways.contains(*id);
     for id in draft.state.gateways.iter().filter(gone).map(|(id, _)| id.clone()).collect::<Vec<_>>() {

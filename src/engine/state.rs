@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::allowance::Allowance;
 use crate::model::{
     ActionId, Client, ControllerId, DeclaredBy, Digest, FailedReason, GatewaySpec, Identity, Presence, Refusal,
-    RolloutId, RolloutSpec, Settings, SiteTime, SkippedReason, Sums, Texts, Version, WaitingReason,
+    RolloutId, RolloutSpec, Settings, SiteTime, SkippedReason, Sums, Texts, Version, WaitingReason, poll_interval,
 };
 
 /// Everything.
@@ -55,7 +55,7 @@ pub struct Gateway {
     pub spec: GatewaySpec,
     /// How it was declared last.
     pub origin: DeclaredBy,
-    /// The last complete list showed it, or a drop declared it.
+    /// The last complete list showed it, a drop declared it, or it was let in undeclared.
     pub listed: bool,
     /// Is it there?
     pub presence: Presence,
@@ -91,6 +91,9 @@ pub struct Gateway {
     pub bodies: u32,
     /// When the last body ended. Not on disk.
     pub idle_since: SiteTime,
+    /// How long we kept its bodies waiting since it fetched, or since that was added to its deadline. Not on disk: a
+    /// restart cuts the bodies, and costs a gateway what it had waited.
+    pub paced: Duration,
     /// Rows about its words that change nothing. Not on disk.
     pub late_words: Allowance,
     /// Changes of its attributes. Not on disk.
@@ -303,7 +306,16 @@ impl State {
 
     /// The interval to expect of a gateway: never shorter than what it is told, nor than what a busy machine needs.
     pub fn interval(&self, gateway: &Gateway) -> Duration {
-        gateway.interval.unwrap_or_default().max(self.settings.poll_interval).max(Presence::SHORTEST_INTERVAL)
+        gateway
+            .interval
+            .unwrap_or_default()
+            .max(self.told(&gateway.spec.controller_id))
+            .max(Presence::SHORTEST_INTERVAL)
+    }
+
+    /// What a gateway without work is told.
+    pub fn told(&self, gateway: &ControllerId) -> Duration {
+        poll_interval::told(self.settings.poll_interval, gateway.as_str())
     }
 
     /// How long a gateway that is there may take to come by: two of its intervals.
@@ -343,6 +355,7 @@ impl Gateway {
             unsettled: false,
             bodies: 0,
             idle_since: SiteTime::default(),
+            paced: Duration::ZERO,
             late_words: Allowance::default(),
             attribute_changes: Allowance::default(),
         }

@@ -14,6 +14,8 @@ pub enum DeclaredBy {
     Manifest,
     /// By a drop: it stays, whatever becomes of the drop's files.
     Drop,
+    /// By nobody: a person or the site file let it in. It stays, until a manifest or a drop declares it.
+    Accepted,
 }
 
 impl DeclaredBy {

@@ -5,7 +5,8 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use super::{
-    ActionId, Contradiction, ControllerId, Digest, Dropped, GatewaySpec, Identity, RolloutSpec, Settings, Sums,
+    ActionId, Contradiction, ControllerId, Digest, Dropped, GatewaySpec, Identity, Newcomer, RolloutSpec, Settings,
+    Sums,
 };
 
 /// A fact from outside.
@@ -47,12 +48,16 @@ pub enum Event {
     Requested(ControllerId, Digest, Bytes),
     /// The last byte of an artifact is about to leave for a gateway.
     Served(ControllerId, Digest),
+    /// A body toward a gateway waited so long for its turn, which the gateway could not help.
+    Paced(ControllerId, Duration),
     /// An artifact's body toward a gateway ended, whole or not, after so many bytes.
     BodyEnded(ControllerId, Digest, u64),
     /// A gateway's word on an order.
     Feedback(ControllerId, ActionId, Feedback),
     /// A gateway's word on the cancellation of an order.
     CancelFeedback(ControllerId, ActionId, Feedback),
+    /// A gateway that nobody declared is accepted; by whom, or none: the site file accepts all.
+    Registered(Box<Newcomer>, Option<String>),
     /// A person's word on the spot, and who it was.
     Order(Order, String),
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 /// What the engine needs to know of the site file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// What gateways are told.
+    /// What gateways are told, each with its own tenth more or less.
     pub poll_interval: Duration,
     /// How many gateways may be offered or downloading at once.
     pub download_slots: u32,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::{Schema, SchemaGenerator, json_schema};
 
 /// Labels as typed.
-pub(super) type Labels = BTreeMap<String, String>;
+pub type Labels = BTreeMap<String, String>;
 
 /// The most labels of one object.
 const MOST: usize = 64;
@@ -24,7 +24,7 @@ pub(super) fn labels_schema(_: &mut SchemaGenerator) -> Schema {
 }
 
 /// What is wrong with these labels: the key and the reason.
-pub(super) fn check_labels(labels: &Labels) -> Result<(), (String, String)> {
+pub fn check_labels(labels: &Labels) -> Result<(), (String, String)> {
     if labels.len() > MOST {
         return Err((String::new(), format!("has {} labels; use at most {MOST}", labels.len())));
     }

@@ -21,6 +21,7 @@ pub use convert::{Setting, gateway, rollout};
 pub use crds::{Crd, crds};
 pub use document::{Document, Limits, Unreadable, documents};
 pub use gateway::{Auth, EdgeGateway, EdgeGatewaySpec};
+pub use labels::check_labels;
 pub use object::{Kinds, Object, is_object_name};
 pub use rollout::{Artifact, ConfirmBy, Deadlines, MatchLabels, OtaRollout, OtaRolloutSpec, Strategy, Wave};
 

@@ -8,17 +8,19 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http_body_util::Full;
+use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Incoming;
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
+use serde::de::DeserializeOwned;
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio::time::timeout;
 use tracing::{debug, warn};
 
-use super::report::{self, JournalFilter, no_such_gateway};
+use super::report::{self, Acceptance, JournalFilter, no_such_gateway};
 use crate::artifact::Keeper;
 use crate::device::Envelope;
 use crate::model::{Digest, Event, Order};
@@ -36,6 +38,8 @@ pub enum Query {
     Journal(JournalFilter),
     /// The artifacts that are known.
     Artifacts,
+    /// Gateways that nobody declared are let in; by whom.
+    Accept(Acceptance, String),
     /// Was a drop with this content accepted at any time? Only the drop directory asks.
     IsDropAccepted(Digest),
 }
@@ -47,6 +51,8 @@ pub enum Answer {
     Json(Vec<u8>),
     /// There is no gateway of this name.
     NoSuchGateway(String),
+    /// It cannot be done as it was asked; why.
+    Refused(String),
     /// The disk does not give it; why.
     Unreadable(String),
     /// What is in memory is not on disk, so it is not shown; why.
@@ -58,6 +64,8 @@ pub type Asked = (Query, oneshot::Sender<Answer>);
 
 /// So many people at once are plenty.
 const MOST_CONNECTIONS: usize = 8;
+/// The names of some hundred gateways.
+const LARGEST_BODY: usize = 128 * 1024;
 const HEADER_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The ways into the loop.
@@ -143,6 +151,10 @@ async fn answer(request: Request<Incoming>, control: Control, who: String) -> Re
             Ok(filter) => Query::Journal(filter),
             Err(why) => return error(StatusCode::BAD_REQUEST, &why),
         },
+        (&Method::POST, "/v1/accept") => match body(request).await {
+            Ok(wanted) => Query::Accept(wanted, who),
+            Err(why) => return error(StatusCode::BAD_REQUEST, &why),
+        },
         (&Method::POST, "/v1/artifacts/prune") => return prune(&control, who).await,
         (&Method::POST, "/v1/resume") => return order(&control, Order::Resume, who).await,
         (&Method::GET, _) => match path.strip_prefix("/v1/why/") {
@@ -158,6 +170,7 @@ async fn answer(request: Request<Incoming>, control: Control, who: String) -> Re
     match answer.await {
         Ok(Answer::Json(json)) => json_response(StatusCode::OK, json),
         Ok(Answer::NoSuchGateway(name)) => error(StatusCode::NOT_FOUND, &no_such_gateway(&name)),
+        Ok(Answer::Refused(why)) => error(StatusCode::BAD_REQUEST, &why),
         Ok(Answer::Unreadable(why)) => {
             error(StatusCode::SERVICE_UNAVAILABLE, &format!("{why}; look at the log and the disk, then ask again"))
         }
@@ -169,6 +182,14 @@ async fn answer(request: Request<Incoming>, control: Control, who: String) -> Re
         }
         Err(_) => error(StatusCode::SERVICE_UNAVAILABLE, "the site is stopping"),
     }
+}
+
+/// What a request says in JSON.
+async fn body<T: DeserializeOwned>(request: Request<Incoming>) -> Result<T, String> {
+    let read = Limited::new(request.into_body(), LARGEST_BODY).collect();
+    let body = timeout(HEADER_TIMEOUT, read).await.map_err(|_| "the body did not arrive".to_owned())?;
+    let body = body.map_err(|error| error.to_string())?.to_bytes();
+    serde_json::from_slice(&body).map_err(|error| format!("the body is not what this version reads: {error}"))
 }
 
 /// An order is answered once it is on disk.

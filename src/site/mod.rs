@@ -3,6 +3,7 @@
 //! The only room that knows all the others. The heart decides nothing by itself, it carries facts to the engine and what
 //! the engine changed to the store; the shell must never await a send, and shows nothing that is not committed.
 
+mod acceptance;
 mod clock;
 mod control;
 mod core;

@@ -130,6 +130,7 @@ fn gateway(record: GatewayRecord) -> Gateway {
         unsettled: false,
         bodies: 0,
         idle_since: SiteTime::default(),
+        paced: Default::default(),
         late_words: Default::default(),
         attribute_changes: Default::default(),
     }

@@ -19,7 +19,7 @@ use super::site_file::{self, Standing};
 use super::wanted;
 use crate::artifact::{Keeper, LeastSpeed, Patience, Uplink};
 use crate::config::{SiteConfig, SiteFile};
-use crate::device::{self, Board, Caps, Context, Envelope, Opened, Presence, Sink, ddi};
+use crate::device::{self, Board, Caps, Context, Envelope, Opened, Presence, Sink, Strangers, ddi};
 use crate::intake::drops::{self, Drops};
 use crate::intake::{self, Manifests, Pace};
 use crate::model::{Digest, Event, Listing, Verdict};
@@ -178,7 +178,15 @@ fn context(
         Ok(file) => Opened::Ready(file),
         Err(_) => Opened::NotReady,
     };
-    Rc::new(Context::new(
+    let devices = &config.devices;
+    let caps = Caps {
+        connections: devices.load.connections,
+        per_address: devices.load.per_address,
+        bytes_per_second: devices.load.bytes_per_second,
+        ..Caps::default()
+    };
+    let strangers = Strangers::new(devices.registration, devices.registration_labels.clone());
+    let context = Context::new(
         Rc::new(RefCell::new(Board::default())),
         Rc::new(RefCell::new(Presence::new(site_file::pacing(config)))),
         site_file::device_settings(config, tokens),
@@ -186,8 +194,10 @@ fn context(
         Rc::new(open),
         Rc::new(move |digest| damaged.invalidate(digest)),
         Sink::new(events),
-        Caps::default(),
-    ))
+        caps,
+    );
+    context.strangers.replace(strangers);
+    Rc::new(context)
 }
 
 /// Follows the manifests; the first listing comes back here, later ones become events.

@@ -31,6 +31,8 @@ use crate::store::{Batch, Handle, Recalled};
 const MOST_EVENTS: usize = 64;
 /// Site time is saved this often while something is due, so that a crash loop cannot stop it.
 const SAVE_EVERY: Duration = Duration::from_secs(60);
+/// So many addresses that send wrong tokens are shown.
+const MOST_GUESSERS: usize = 16;
 
 /// Everything that the loop holds.
 pub(super) struct Shell {
@@ -90,6 +92,9 @@ impl Shell {
             };
             match woken {
                 Woken::Stop => return,
+                Woken::Query((Query::Accept(wanted, who), answer)) => {
+                    let _ = answer.send(self.accept(wanted, who).await);
+                }
                 Woken::Query((query, answer)) => {
                     let _ = answer.send(self.answer(query).await);
                 }
@@ -247,9 +252,13 @@ impl Shell {
                 serde_json::to_vec(&report::Status {
                     notices: self.notices.now(),
                     site_file: Some(self.site_file.line(now)),
+                    pending: report::pending(&self.devices.strangers.borrow(), state, now),
+                    guessers: report::guessers(self.devices.guessers(MOST_GUESSERS)),
                     ..status
                 })
             }
+            // it changes what is known, so it was taken out before
+            Query::Accept(..) => return Answer::Refused("ask again".into()),
             Query::Gateways => serde_json::to_vec(&report::gateways(state)),
             Query::Artifacts => serde_json::to_vec(&report::artifacts(state, |digest| self.keeper.progress(digest))),
             Query::IsDropAccepted(manifest) => serde_json::to_vec(&state.drops.contains_key(&manifest)),
@@ -283,6 +292,8 @@ impl Shell {
             requests: served.requests,
             served_bytes: served.served_bytes,
             unauthorized: served.unauthorized,
+            unknown: served.unknown,
+            held_back: served.held_back,
             handshakes_failed: served.handshakes_failed,
         }
     }
@@ -302,7 +313,7 @@ impl Shell {
 pub(super) fn settings(config: &SiteConfig) -> Settings {
     Settings {
         poll_interval: config.devices.poll_interval,
-        download_slots: config.devices.concurrent_downloads,
+        download_slots: config.devices.load.downloads,
         version_keys: config.devices.version_keys.clone(),
     }
 }

@@ -387,7 +387,7 @@ fn a_small_site_file_gets_its_defaults_and_paths_from_its_own_place() {
     std::fs::write(&file, SITE).unwrap();
     let site = config::load(&file).unwrap();
     assert_eq!((site.state, site.manifests), (dir.path().join("state"), vec![dir.path().join("manifests")]));
-    assert_eq!((site.devices.tenants, site.devices.concurrent_downloads), (vec!["DEFAULT".to_owned()], 24));
+    assert_eq!((site.devices.tenants, site.devices.load.downloads), (vec!["DEFAULT".to_owned()], 24));
     assert_eq!((site.devices.poll_interval.as_secs(), site.devices.offline_after.as_secs()), (60, 600));
     assert_eq!((site.disk_reserve, site.control_group, site.devices.url), (256 << 20, None, None));
 }
@@ -401,13 +401,31 @@ fn every_field_of_a_site_file_arrives() {
     assert!(site.drops.as_ref().is_some_and(|drops| drops.is_absolute() && drops.ends_with("sticks")));
     assert_eq!(site.devices.url.as_deref(), Some("https://up:1"));
     assert_eq!(site.devices.version_keys["os"], ["os", "v"]);
-    assert_eq!((site.devices.concurrent_downloads, site.devices.offline_after.as_secs()), (3, 5));
+    assert_eq!((site.devices.load.downloads, site.devices.offline_after.as_secs()), (3, 5));
     assert_eq!((site.control_group.as_deref(), site.disk_reserve), (Some("ops"), 1 << 30));
     assert_eq!(site.uplink.bytes_per_second.unwrap().get(), 1 << 20);
     assert!(site.uplink.ca_files[0].is_absolute() && site.uplink.ca_files[0].ends_with("ca.pem"));
     let hosts: Vec<_> = site.uplink.credentials.keys().map(ToString::to_string).collect();
     assert_eq!(hosts.len(), 2);
     assert!(hosts.contains(&"r.example:5000".into()) && hosts.contains(&"http://10.0.0.1".into()), "{hosts:?}");
+}
+
+#[test]
+fn how_much_a_site_takes_on_and_whom_it_lets_in() {
+    let devices =
+        |more: &str| site(&SITE.replace("insecure: true", &format!("insecure: true, {more}"))).unwrap().devices;
+    let usual = devices("pollInterval: 60s");
+    // a proxy on the same machine is one address for all
+    assert_eq!((usual.load.connections, usual.load.per_address, usual.load.bytes_per_second), (48, 48, None));
+    assert_eq!((usual.registration, usual.registration_labels.len()), (model::Registration::Refuse, 0));
+    let said = devices(
+        "connections: {total: 200, perAddress: 3}, downloads: {bytesPerSecond: 50Mi}, registration: Pending, \
+         registrationLabels: {line: \"3\"}",
+    );
+    assert_eq!((said.load.connections, said.load.per_address), (200, 3));
+    assert_eq!(said.load.bytes_per_second.unwrap().get(), 50 << 20);
+    assert_eq!(said.registration, model::Registration::Pending);
+    assert_eq!(said.registration_labels.get("line"), Some("3"));
 }
 
 #[test]
@@ -431,6 +449,14 @@ fn wrong_site_files_are_refused_with_file_and_field() {
         (devices("offlineAfter: 2m"), "devices.offlineAfter:"),
         (devices("url: \"ftp://x\""), "devices.url:"),
         (devices("downloads: {concurrent: 0}"), "devices.downloads.concurrent:"),
+        (devices("downloads: {bytesPerSecond: 31Ki}"), "devices.downloads.bytesPerSecond: is 31Ki; use at least 32Ki"),
+        (devices("connections: {total: 39}"), "devices.connections.total:"),
+        (
+            devices("connections: {total: 50, perAddress: 51}"),
+            "devices.connections.perAddress: is 51, more than the 50",
+        ),
+        (devices("registration: Always"), "devices.registration:"),
+        (devices("registrationLabels: {\"a b\": c}"), "devices.registrationLabels.a b: is not a label's name"),
         (devices("tenants: [\"a/b\"]"), "devices.tenants[0]:"),
         (devices("versionKeys: {os: []}"), "devices.versionKeys.os:"),
         (SITE.to_owned() + "limits: {diskReserve: lots}\n", "limits.diskReserve:"),

@@ -87,7 +87,9 @@ impl Gateway {
 
 /// Asks the site at `socket`.
 pub async fn get<T: DeserializeOwned>(socket: &Path, path: &str) -> anyhow::Result<T> {
-    let body = call(socket, Method::GET, path).await.with_context(|| format!("{path} was not answered"))?;
+    let body = call(socket, Method::GET, path, bytes::Bytes::new())
+        .await
+        .with_context(|| format!("{path} was not answered"))?;
     serde_json::from_slice(&body).with_context(|| format!("{path} was answered with something else than expected"))
 }
 

@@ -2,7 +2,7 @@
 
 use hyper::{StatusCode, header};
 
-use crate::model::{ActionId, AttributesMode, Client, ControllerId, Event, Feedback, SiteTime};
+use crate::model::{ActionId, Ask, AttributesMode, Client, ControllerId, Event, Feedback, SiteTime, poll_interval};
 
 use super::access::{authenticate, locate, resource};
 use super::artifact::{self, Outcome};
@@ -99,7 +99,10 @@ impl Asked<'_> {
         let asks = self.presence.shows_request(self.id.as_str(), self.entry.ask, self.now);
         let offer =
             self.entry.offer.as_ref().filter(|offer| offer.cancel || (offer.link && !self.would_install_again(offer)));
-        Answer::Now(poll::controller_base(settings.poll_interval, offer, asks, &self.links))
+        let told = poll_interval::told(settings.poll_interval, self.id.as_str());
+        let works = offer.is_some() || self.entry.ask == Ask::EachInterval;
+        let told = if works { poll_interval::told_at_work(told) } else { told };
+        Answer::Now(poll::controller_base(told, offer, asks, &self.links))
     }
 
     /// rhu needs no link to report, and installs again what is still offered after its last word was lost (b.0.2).

@@ -19,6 +19,7 @@ mod range;
 mod request;
 mod response;
 mod route;
+mod stranger;
 
 use std::time::Duration;
 
@@ -30,6 +31,7 @@ pub use pending::Pending;
 pub use proof::Tokens;
 pub use request::Head;
 pub use response::{Response, too_busy, too_large};
+pub use stranger::{about, knocks};
 
 /// The largest body a device may send. SWUpdate posts some kB of log lines at once.
 pub const LARGEST_BODY: usize = 64 * 1024;
@@ -39,7 +41,7 @@ pub const LARGEST_BODY: usize = 64 * 1024;
 pub struct Settings {
     /// The tenants that exist; links echo the one a device used.
     pub tenants: Vec<String>,
-    /// What gateways are told, at least a second.
+    /// What gateways are told, each with its own tenth more or less.
     pub poll_interval: Duration,
     /// What links start with, without a slash at the end; default: the scheme and address the device used.
     pub url: Option<String>,

@@ -9,17 +9,24 @@ use std::collections::{BTreeSet, HashMap};
 use std::net::IpAddr;
 use std::time::Duration;
 
-use crate::model::{ActionId, Ask, Client, ControllerId, Event, Presence as State, SiteTime};
+use crate::model::{ActionId, Ask, Client, ControllerId, Event, Presence as State, SiteTime, poll_interval};
 
 use track::Track;
 
 /// How often gateways are told to poll, and when silence means offline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pacing {
-    /// The interval that gateways are told, at least a second.
+    /// The site's interval, at least a second; each gateway is told its own, a tenth more or less.
     pub told: Duration,
     /// Without a sign of life for this long a gateway is offline.
     pub offline_after: Duration,
+}
+
+impl Pacing {
+    /// As it is for one gateway.
+    fn of(self, gateway: &str) -> Self {
+        Self { told: poll_interval::told(self.told, gateway), ..self }
+    }
 }
 
 /// A gateway's last word on an order that is under way; kept in memory only.
@@ -73,7 +80,7 @@ impl Presence {
         self.tracks.clear();
         self.due.clear();
         for (id, state, pace, client) in gateways {
-            let track = Track::restored(now, state, pace, client, self.pacing);
+            let track = Track::restored(now, state, pace, client, self.pacing.of(id.as_str()));
             self.tracks.insert(id.clone(), Box::new(track));
             self.list(&id);
         }
@@ -94,7 +101,7 @@ impl Presence {
     /// A gateway polled. `tell_from` is the board's `tell_poll_from`.
     pub fn poll(&mut self, id: &ControllerId, now: SiteTime, tell_from: Option<SiteTime>) -> Vec<Event> {
         let mut events: Vec<Event> = self.heard(id, now).into_iter().collect();
-        let pacing = self.pacing;
+        let pacing = self.pacing.of(id.as_str());
         let track = self.track(id);
         if track.polled(now, pacing) {
             events.push(Event::Pace(id.clone(), track.pace()));
@@ -140,7 +147,7 @@ impl Presence {
             let Some((_, id)) = self.due.pop_first() else { break };
             let Some(track) = self.tracks.get_mut(&id) else { continue };
             track.listed = None;
-            match track.falls_silent(now, self.pacing) {
+            match track.falls_silent(now, self.pacing.of(id.as_str())) {
                 Some(State::Offline) => events.push(Event::Offline(id.clone())),
                 Some(_) => events.push(Event::Quiet(id.clone())),
                 None => {}
@@ -167,7 +174,7 @@ impl Presence {
 
     /// The interval at which it really polls.
     pub fn interval(&self, id: &str) -> Duration {
-        self.tracks.get(id).map_or(self.pacing.told, |track| track.pace())
+        self.tracks.get(id).map_or_else(|| self.pacing.of(id).told, |track| track.pace())
     }
 
     /// Its last word on the order that is under way.
@@ -202,7 +209,7 @@ impl Presence {
         match ask {
             Ask::No => false,
             Ask::Once => true,
-            Ask::EachInterval => self.tracks.get(id).is_none_or(|track| track.may_be_asked(now, self.pacing)),
+            Ask::EachInterval => self.tracks.get(id).is_none_or(|track| track.may_be_asked(now, self.pacing.of(id))),
         }
     }
 
@@ -212,13 +219,13 @@ impl Presence {
     }
 
     fn track(&mut self, id: &ControllerId) -> &mut Track {
-        self.tracks.entry(id.clone()).or_insert_with(|| Box::new(Track::new(self.pacing)))
+        self.tracks.entry(id.clone()).or_insert_with(|| Box::new(Track::new(self.pacing.of(id.as_str()))))
     }
 
     /// Sees to it that a gateway is looked at no later than its deadline; looking too early is corrected then.
     fn list(&mut self, id: &ControllerId) {
         let Some(track) = self.tracks.get_mut(id) else { return };
-        let Some(deadline) = track.deadline(self.pacing) else { return };
+        let Some(deadline) = track.deadline(self.pacing.of(id.as_str())) else { return };
         match track.listed {
             Some(listed) if listed <= deadline => return,
             Some(listed) => _ = self.due.remove(&(listed, id.clone())),

@@ -8,8 +8,9 @@ fn at(seconds: u64) -> SiteTime {
     SiteTime(seconds * 1000)
 }
 
+/// Of the gateways that are told just what the site's interval is.
 fn gateway() -> ControllerId {
-    "gw-1".parse().unwrap()
+    "gw-8".parse().unwrap()
 }
 
 fn started(state: State) -> Presence {
@@ -79,7 +80,7 @@ fn after_a_start_nobody_is_offline_before_offline_after_and_whoever_polled_count
     let mut presence = Presence::new(PACING);
     presence.start(at(5_000), [(gateway(), State::Polling, None, Client::Generic)]);
     assert_eq!(presence.poll(&gateway(), at(5_119), None), [], "the time the site was down is no gap");
-    assert_eq!(presence.interval("gw-1"), PACING.told);
+    assert_eq!(presence.interval("gw-8"), PACING.told);
 }
 
 #[test]
@@ -103,7 +104,7 @@ fn an_absence_is_no_rhythm() {
     presence.poll(&gateway(), at(0), None);
     presence.due(at(601));
     assert_eq!(presence.poll(&gateway(), at(90_000), None), [Event::Seen(gateway())]);
-    assert_eq!(presence.interval("gw-1"), PACING.told);
+    assert_eq!(presence.interval("gw-8"), PACING.told);
 }
 
 #[test]
@@ -121,7 +122,7 @@ fn a_faster_rhythm_brings_the_deadline_forward() {
     for second in [10, 20, 30, 40, 50] {
         presence.poll(&gateway(), at(second), None);
     }
-    assert_eq!(presence.interval("gw-1"), PACING.told);
+    assert_eq!(presence.interval("gw-8"), PACING.told);
     assert_eq!(presence.next_due(), Some(at(170)));
 }
 
@@ -141,19 +142,19 @@ fn a_download_is_a_sign_of_life_but_no_poll() {
     presence.poll(&gateway(), at(10), None);
     assert_eq!(presence.heard(&gateway(), at(500)), None);
     assert_eq!(presence.due(at(600)), []);
-    assert_eq!(presence.last_poll("gw-1"), Some(at(10)));
+    assert_eq!(presence.last_poll("gw-8"), Some(at(10)));
 }
 
 #[test]
 fn b_0_3_attributes_are_asked_for_once_per_interval_at_most() {
     let mut presence = started(State::Polling);
-    assert!(!presence.shows_request("gw-1", Ask::No, at(0)));
-    assert!(presence.shows_request("gw-1", Ask::Once, at(0)));
-    assert!(presence.shows_request("gw-1", Ask::EachInterval, at(0)));
+    assert!(!presence.shows_request("gw-8", Ask::No, at(0)));
+    assert!(presence.shows_request("gw-8", Ask::Once, at(0)));
+    assert!(presence.shows_request("gw-8", Ask::EachInterval, at(0)));
     presence.attributes_sent(&gateway(), at(1));
-    assert!(!presence.shows_request("gw-1", Ask::EachInterval, at(1)), "Zephyr polls again at once");
-    assert!(!presence.shows_request("gw-1", Ask::EachInterval, at(31)));
-    assert!(presence.shows_request("gw-1", Ask::EachInterval, at(60)), "polls are never exactly an interval apart");
+    assert!(!presence.shows_request("gw-8", Ask::EachInterval, at(1)), "Zephyr polls again at once");
+    assert!(!presence.shows_request("gw-8", Ask::EachInterval, at(31)));
+    assert!(presence.shows_request("gw-8", Ask::EachInterval, at(60)), "polls are never exactly an interval apart");
 }
 
 #[test]
@@ -170,9 +171,9 @@ fn two_machines_with_one_id_and_different_clients_are_news_once_an_hour() {
 fn our_failures_excuse_until_the_next_fetch() {
     let mut presence = started(State::Polling);
     presence.excuse(&gateway());
-    assert!(presence.excused("gw-1"));
+    assert!(presence.excused("gw-8"));
     presence.fetched(&gateway());
-    assert!(!presence.excused("gw-1"));
+    assert!(!presence.excused("gw-8"));
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::future::poll_fn;
 use std::net::IpAddr;
 use std::pin::Pin;
 use std::rc::Rc;
+use std::time::Duration;
 
 use http_body_util::BodyExt;
 use hyper::body::{Body as _, Incoming};
@@ -15,14 +16,17 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use rustix::net::sockopt::set_socket_send_buffer_size;
 use tokio::net::TcpStream;
 use tokio::task::spawn_local;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use crate::device::ddi::{self, Admitted, Answer, Head, Names, Reply};
 use crate::model::ControllerId;
 
 use super::body::Body;
 use super::caps::{BUFFER, DRAIN};
+use super::direct::Direct;
+use super::guesses::network;
 use super::patient::Patient;
+use super::plain::Plain;
 use super::slots::{Busy, Slot, Slots};
 use super::socket::Socket;
 use super::{Context, download};
@@ -33,22 +37,25 @@ use super::{Context, download};
 struct Gone;
 
 /// Serves a connection in a task of its own.
-pub(super) fn start(context: &Rc<Context>, slots: &Rc<Slots>, stream: TcpStream) {
-    let slot = slots.take();
-    let task = spawn_local(run(Rc::clone(context), Rc::clone(&slot), stream));
+pub(super) fn start(context: &Rc<Context>, slots: &Rc<Slots>, stream: TcpStream, peer: IpAddr) {
+    let slot = slots.take(network(peer), context.caps.per_address);
+    let task = spawn_local(run(Rc::clone(context), Rc::clone(&slot), stream, peer));
     slot.runs_in(task.abort_handle());
 }
 
-async fn run(context: Rc<Context>, slot: Rc<Slot>, stream: TcpStream) {
+async fn run(context: Rc<Context>, slot: Rc<Slot>, stream: TcpStream, peer: IpAddr) {
+    let (open, from) = (Counted::new(&context), network(peer));
+    if slot.turn(from, context.caps.per_address, context.caps.grace).await {
+        context.stats.count(|counts| counts.held_back += 1);
+    }
     // Answers are small and complete: waiting for more to send would only delay them.
     _ = stream.set_nodelay(true);
     _ = set_socket_send_buffer_size(&stream, context.caps.send_buffer);
     let Ok(local) = stream.local_addr() else { return };
-    let peer = stream.peer_addr().ok().map(|peer| peer.ip().to_canonical());
-    let open = Counted::new(&context);
-    let Some((stream, line)) = secured(&context, &slot, stream).await else { return };
-    let socket = Patient::new(stream, Rc::clone(&slot), &context.caps);
-    let device = Device { context: Rc::clone(&context), slot, local: local.to_string().into(), peer, line };
+    let Some((socket, line)) = secured(&context, &slot, stream).await else { return };
+    let socket = Patient::new(socket, Rc::clone(&slot), &context.caps);
+    let local = local.to_string().into();
+    let device = Device { context: Rc::clone(&context), slot, from, local, peer: Some(peer.to_canonical()), line };
     let mut connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(context.caps.idle)
@@ -66,7 +73,10 @@ async fn run(context: Rc<Context>, slot: Rc<Slot>, stream: TcpStream) {
 /// After the handshake, if there is to be one.
 async fn secured(context: &Context, slot: &Slot, stream: TcpStream) -> Option<(Socket, Line)> {
     let tls = context.tls.borrow().clone();
-    let Some(tls) = tls else { return Some((Socket::Plain(stream), Line::Plain)) };
+    let Some(tls) = tls else {
+        let direct = Rc::new(Direct::default());
+        return Some((Socket::Plain(Plain::new(stream, Rc::clone(&direct), &context.caps)), Line::Plain(direct)));
+    };
     match tls.accept(stream, &context.caps).await {
         Ok((socket, names)) => {
             slot.greeted();
@@ -83,7 +93,8 @@ async fn secured(context: &Context, slot: &Slot, stream: TcpStream) -> Option<(S
 /// What a connection's requests come through.
 #[derive(Clone)]
 enum Line {
-    Plain,
+    /// Artifacts may be promised to its socket.
+    Plain(Rc<Direct>),
     /// With the names in the device's certificate, if it showed one.
     Tls(Option<Rc<Names>>),
 }
@@ -109,6 +120,7 @@ impl Drop for Counted {
 struct Device {
     context: Rc<Context>,
     slot: Rc<Slot>,
+    from: IpAddr,
     local: Rc<str>,
     peer: Option<IpAddr>,
     line: Line,
@@ -122,11 +134,21 @@ impl Service<Request<Incoming>> for Device {
     fn call(&self, request: Request<Incoming>) -> Self::Future {
         let busy = self.slot.busy();
         let device = self.clone();
-        Box::pin(async move { device.respond(request, busy).await })
+        Box::pin(async move {
+            busy.lie_by(device.penalty(request.uri().path())).await;
+            device.respond(request, busy).await
+        })
     }
 }
 
 impl Device {
+    /// How long this address has to wait for an answer about this gateway, for what it said before.
+    fn penalty(&self, path: &str) -> Duration {
+        let board = self.context.board.borrow();
+        ddi::about(&board, path)
+            .map_or(Duration::ZERO, |gateway| self.context.guesses.wait(Instant::now(), self.from, gateway))
+    }
+
     async fn respond(self, request: Request<Incoming>, busy: Busy) -> Result<hyper::Response<Body>, Gone> {
         let (parts, body) = request.into_parts();
         let head = self.head(&parts);
@@ -153,8 +175,16 @@ impl Device {
     fn head<'a>(&'a self, parts: &'a Parts) -> Head<'a> {
         let head = Head::new(parts, &self.local, self.peer);
         match &self.line {
-            Line::Plain => head,
+            Line::Plain(_) => head,
             Line::Tls(names) => head.over_tls(names.as_deref()),
+        }
+    }
+
+    /// Where artifacts are promised. TLS lies between hyper and the socket: there is no such place.
+    fn direct(&self) -> Option<Rc<Direct>> {
+        match &self.line {
+            Line::Plain(direct) => Some(Rc::clone(direct)),
+            Line::Tls(_) => None,
         }
     }
 
@@ -181,7 +211,27 @@ impl Device {
     }
 
     fn admit(&self, head: &Head<'_>) -> Result<Admitted, ddi::Response> {
-        ddi::admit(&self.context.board.borrow(), &self.context.settings.borrow(), head)
+        let (board, settings) = (self.context.board.borrow(), self.context.settings.borrow());
+        let admitted = ddi::admit(&board, &settings, head);
+        match &admitted {
+            Ok(admitted) => self.context.guesses.right(self.from, &admitted.gateway),
+            Err(refusal) if refusal.status == StatusCode::UNAUTHORIZED => {
+                let gateway = ddi::about(&board, head.path);
+                self.context.guesses.wrong(Instant::now(), self.from, gateway);
+                self.context.stats.count(|counts| counts.unknown += u64::from(gateway.is_none()));
+            }
+            Err(_) => {}
+        }
+        if let Some((id, token)) = ddi::knocks(&board, &settings, head).filter(|_| admitted.is_err()) {
+            let now = (self.context.clock)();
+            let accepted = self.context.strangers.borrow_mut().knock(id, token, self.from, now);
+            if accepted.is_some() {
+                self.context.sink.tell(accepted);
+                // it is let in with the next commit
+                return Err(ddi::too_busy());
+            }
+        }
+        admitted
     }
 
     fn busy(&self, gateway: &ControllerId) -> ddi::Response {
@@ -228,7 +278,7 @@ impl Device {
                 let verdict = context.sink.ask(event, context.caps.verdict).await;
                 Body::whole(pending.respond(&mut context.presence.borrow_mut(), verdict), busy)
             }
-            Answer::Send(wanted) => match download::start(context, wanted).await {
+            Answer::Send(wanted) => match download::start(context, wanted, self.direct()).await {
                 Ok((head, file)) => Body::file(head, file, busy),
                 Err(refusal) => Body::whole(refusal, busy),
             },

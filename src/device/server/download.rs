@@ -17,8 +17,9 @@ use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::device::ddi::{self, Download};
-use crate::model::Verdict;
+use crate::model::{Event, Verdict};
 
+use super::direct::{self, Direct};
 use super::share::Share;
 use super::{Context, Opened};
 
@@ -34,6 +35,11 @@ pub(super) enum Broken {
     #[error("its order was withdrawn meanwhile")]
     Withdrawn,
 }
+
+/// The heart hears of waiting once it is so much: it is worth nothing before a deadline, and those are longer.
+const TELL_EVERY: Duration = Duration::from_secs(1);
+/// At a body's end less is worth it: a client that reads in small ranges has many.
+const WORTH_TELLING: Duration = Duration::from_millis(10);
 
 /// A chunk on its way from the file, and the buffer it came in.
 type Reading = Pin<Box<dyn Future<Output = Result<(Bytes, BytesMut), Broken>>>>;
@@ -55,6 +61,10 @@ struct Moving {
     /// Bytes handed on so far.
     sent: Cell<u64>,
     file: Arc<File>,
+    /// Where bytes are promised instead of read.
+    direct: Option<Rc<Direct>>,
+    /// How long it waited for its turns, as far as the heart has not heard of it.
+    paced: Cell<Duration>,
     _share: Share,
     _permit: OwnedSemaphorePermit,
 }
@@ -66,7 +76,9 @@ struct Moving {
 pub(super) async fn start(
     context: &Rc<Context>,
     download: Download,
+    direct: Option<Rc<Direct>>,
 ) -> Result<(ddi::Response, Sending), ddi::Response> {
+    let asked = Instant::now();
     let ready = async {
         let share = share(context, &download).await?;
         let permit = permit(context).await?;
@@ -76,12 +88,13 @@ pub(super) async fn start(
         context.presence.borrow_mut().excuse(&download.gateway);
         return Err(ddi::too_busy());
     };
-    let file = Arc::new(file);
     let moving = Rc::new(Moving {
         context: Rc::clone(context),
         download,
         sent: Cell::new(0),
-        file,
+        file: Arc::new(file),
+        direct,
+        paced: Cell::new(asked.elapsed()),
         _share: share,
         _permit: permit,
     });
@@ -174,16 +187,26 @@ impl Sending {
     }
 }
 
-/// Reads the chunk at `offset`; the one with the artifact's last byte waits until that is committed.
+/// The chunk at `offset`; the one with the artifact's last byte waits until that is committed.
 async fn chunk(moving: Rc<Moving>, offset: u64, mut buffer: BytesMut) -> Result<(Bytes, BytesMut), Broken> {
     let left = moving.download.last + 1 - offset;
-    let length = usize::try_from(left).unwrap_or(usize::MAX).min(moving.context.caps.chunk);
+    let caps = &moving.context.caps;
+    let most = if moving.direct.is_some() { caps.piece.min(direct::MOST) } else { caps.chunk };
+    let turn = moving.context.pace.turn_of(most, caps.bodies);
+    let length = usize::try_from(left).unwrap_or(usize::MAX).min(turn);
+    moving.waited(moving.context.pace.wait(length).await);
     let file = Arc::clone(&moving.file);
-    // here and not in the closure: each thread that allocates keeps memory of its own
-    buffer.resize(length, 0);
-    if !read_cached(&file, offset, &mut buffer) {
-        let read = spawn_blocking(move || file.read_exact_at(&mut buffer, offset).map(|()| buffer));
-        buffer = read.await??;
+    if moving.direct.is_some() {
+        if !direct::is_held(&file, offset, length)? {
+            spawn_blocking(move || direct::hold(&file, offset, length)).await??;
+        }
+    } else {
+        // here and not in the closure: each thread that allocates keeps memory of its own
+        buffer.resize(length, 0);
+        if !read_cached(&file, offset, &mut buffer) {
+            let read = spawn_blocking(move || file.read_exact_at(&mut buffer, offset).map(|()| buffer));
+            buffer = read.await??;
+        }
     }
     if length as u64 == left && moving.download.holds_end() {
         let verdict = moving.context.sink.ask(moving.download.served(), moving.context.caps.verdict).await;
@@ -193,7 +216,11 @@ async fn chunk(moving: Rc<Moving>, offset: u64, mut buffer: BytesMut) -> Result<
             _ => return Err(Broken::Withdrawn),
         }
     }
-    Ok((buffer.split().freeze(), buffer))
+    let bytes = match &moving.direct {
+        Some(direct) => direct.promise(Arc::clone(&moving.file), offset, length),
+        None => buffer.split().freeze(),
+    };
+    Ok((bytes, buffer))
 }
 
 /// Fills `buffer` if the kernel holds all of it in memory, and says whether it did. Most chunks are there, since many
@@ -212,6 +239,18 @@ impl Moving {
         self.context.sink.tell(seen);
     }
 
+    /// The gateway could not help it: its deadline stands still for as long.
+    fn waited(&self, time: Duration) {
+        self.paced.set(self.paced.get() + time);
+        if self.paced.get() >= TELL_EVERY {
+            self.tell_paced();
+        }
+    }
+
+    fn tell_paced(&self) {
+        self.context.sink.tell([Event::Paced(self.download.gateway.clone(), self.paced.take())]);
+    }
+
     /// Our fault: a failure that the gateway reports next uses no attempt.
     fn broke(&self, broken: &Broken) {
         self.context.presence.borrow_mut().excuse(&self.download.gateway);
@@ -226,6 +265,12 @@ impl Moving {
 
 impl Drop for Moving {
     fn drop(&mut self) {
+        if self.paced.get() >= WORTH_TELLING {
+            self.tell_paced();
+        }
+        if self.direct.as_ref().is_some_and(|direct| direct.is_unreadable()) {
+            self.broke(&Broken::Unreadable(io::ErrorKind::UnexpectedEof.into()));
+        }
         self.context.sink.tell([self.download.ended(self.sent.get())]);
     }
 }

@@ -5,8 +5,12 @@
 mod body;
 mod caps;
 mod connection;
+mod direct;
 mod download;
+mod guesses;
+mod pace;
 mod patient;
+mod plain;
 mod share;
 mod slots;
 mod socket;
@@ -26,8 +30,11 @@ use tokio::sync::Semaphore;
 use crate::model::{Digest, SiteTime};
 
 use super::ddi::Settings;
-use super::{Board, Presence, Sink};
+use super::{Board, Presence, Sink, Strangers};
 pub use caps::Caps;
+pub use guesses::Guesser;
+use guesses::Guesses;
+use pace::Pace;
 use share::Shares;
 use slots::Slots;
 pub use stats::{Counts, Stats};
@@ -50,6 +57,8 @@ pub struct Context {
     pub presence: Rc<RefCell<Presence>>,
     /// What the site file says; may be replaced while the server runs.
     pub settings: RefCell<Settings>,
+    /// Who knocks without being declared.
+    pub strangers: RefCell<Strangers>,
     /// What it proves itself with; none: plain HTTP. May be replaced while the server runs, but not come or go.
     pub tls: RefCell<Option<Tls>>,
     /// Site time.
@@ -66,6 +75,8 @@ pub struct Context {
     pub caps: Caps,
     bodies: Arc<Semaphore>,
     shares: Rc<Shares>,
+    pace: Pace,
+    guesses: Guesses,
     waiting: Cell<usize>,
 }
 
@@ -86,6 +97,7 @@ impl Context {
             board,
             presence,
             settings: RefCell::new(settings),
+            strangers: RefCell::default(),
             tls: RefCell::default(),
             clock,
             open,
@@ -95,8 +107,15 @@ impl Context {
             caps,
             bodies: Arc::new(Semaphore::new(caps.bodies)),
             shares: Rc::new(Shares::new(caps.own_bodies)),
+            pace: Pace::new(caps.bytes_per_second),
+            guesses: Guesses::default(),
             waiting: Cell::new(0),
         }
+    }
+
+    /// The addresses that sent the most wrong tokens lately.
+    pub fn guessers(&self, most: usize) -> Vec<Guesser> {
+        self.guesses.worst(tokio::time::Instant::now(), most)
     }
 }
 
@@ -125,12 +144,12 @@ async fn keep_up(context: &Context) {
 async fn accept(listener: &TcpListener, context: &Rc<Context>, slots: &Rc<Slots>) {
     loop {
         match listener.accept().await {
-            Ok((stream, _)) => {
+            Ok((stream, from)) => {
                 if slots.room(context.caps.connections, context.caps.grace).await {
                     context.stats.count(|counts| counts.evicted += 1);
                 }
                 context.stats.count(|counts| counts.accepted += 1);
-                connection::start(context, slots, stream);
+                connection::start(context, slots, stream, from.ip());
             }
             Err(error) => recover(slots, &error).await,
         }

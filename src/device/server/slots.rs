@@ -1,13 +1,15 @@
 //! Which connections are open, and which of them has no request in flight.
 
 use std::cell::{Cell, RefCell};
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::rc::Rc;
 use std::time::Duration;
 
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, sleep, timeout_at};
 
 /// An answer is handed to the socket a moment before its connection counts as idle.
 const FLUSHED: Duration = Duration::from_millis(200);
@@ -23,8 +25,18 @@ pub(super) struct Slots {
 #[derive(Debug)]
 struct Open {
     task: Option<AbortHandle>,
+    address: IpAddr,
+    /// It is one of its address's share; the others wait, unread, until one of them ends.
+    admitted: bool,
     /// Without a request since; `None` while there is one.
     idle: Option<Instant>,
+}
+
+impl Open {
+    /// When it may be closed for another: at once if it is none of its address's share.
+    fn closable(&self, grace: Duration) -> Option<Instant> {
+        self.idle.map(|since| if self.admitted { since + grace } else { since })
+    }
 }
 
 /// One open connection, as long as it lives.
@@ -40,11 +52,13 @@ pub(super) struct Slot {
 pub(super) struct Busy(Rc<Slot>);
 
 impl Slots {
-    /// A place for a new connection, which has no request yet.
-    pub(super) fn take(self: &Rc<Self>) -> Rc<Slot> {
+    /// A place for a new connection, which has no request yet; its turn comes at once if its address has fewer than `most`.
+    pub(super) fn take(self: &Rc<Self>, address: IpAddr, most: usize) -> Rc<Slot> {
         let id = self.next.get();
         self.next.set(id + 1);
-        self.open.borrow_mut().insert(id, Open { task: None, idle: Some(Instant::now()) });
+        let admitted = self.admitted(address) < most;
+        let open = Open { task: None, address, admitted, idle: Some(Instant::now()) };
+        self.open.borrow_mut().insert(id, open);
         Rc::new(Slot { id, slots: Rc::clone(self), requests: Cell::new(0) })
     }
 
@@ -58,35 +72,60 @@ impl Slots {
     pub(super) async fn room(&self, most: usize, grace: Duration) -> bool {
         let mut evicted = false;
         while self.count() >= most {
-            let Some((since, id)) = self.oldest() else {
-                self.changed.notified().await;
-                continue;
-            };
-            if since.elapsed() >= grace {
-                self.close_one(id);
-                evicted = true;
-            } else {
-                _ = timeout_at(since + grace, self.changed.notified()).await;
-            }
+            evicted |= self.close_or_wait(self.first_to_go(grace)).await;
         }
         evicted
     }
 
-    /// Closes the connection that has been without a request for longest.
+    /// Closes the connection that goes first, or waits until it may be closed or anything changes.
+    async fn close_or_wait(&self, first: Option<(Instant, u64)>) -> bool {
+        match first {
+            None => self.changed.notified().await,
+            Some((at, id)) if at <= Instant::now() => {
+                self.close_one(id);
+                return true;
+            }
+            Some((at, _)) => _ = timeout_at(at, self.changed.notified()).await,
+        }
+        false
+    }
+
+    /// Closes a connection without a request.
     pub(super) fn evict(&self) {
-        if let Some((_, id)) = self.oldest() {
+        if let Some((_, id)) = self.first_to_go(Duration::ZERO) {
             self.close_one(id);
         }
     }
 
-    fn oldest(&self) -> Option<(Instant, u64)> {
-        self.open.borrow().iter().filter_map(|(id, open)| Some((open.idle?, *id))).min()
+    /// Of the connections without a request: one of the address that has most open, and of those the oldest. So one
+    /// address that opens many pushes out its own before anybody else's.
+    fn first_to_go(&self, grace: Duration) -> Option<(Instant, u64)> {
+        let open = self.open.borrow();
+        let mut of = BTreeMap::<IpAddr, usize>::new();
+        open.values().for_each(|open| *of.entry(open.address).or_default() += 1);
+        let candidates = open.iter().filter_map(|(id, open)| Some((open.closable(grace)?, *id, open.address)));
+        let order = |(at, id, address): &(Instant, u64, IpAddr)| {
+            (Reverse(of.get(address).copied().unwrap_or_default()), *at, *id)
+        };
+        candidates.min_by_key(order).map(|(at, id, _)| (at, id))
+    }
+
+    /// The one of an address's share that has been without a request for longest.
+    fn oldest_of(&self, address: IpAddr, grace: Duration) -> Option<(Instant, u64)> {
+        let open = self.open.borrow();
+        let own = open.iter().filter(|(_, open)| open.address == address && open.admitted);
+        own.filter_map(|(id, open)| Some((open.closable(grace)?, *id))).min()
+    }
+
+    fn admitted(&self, address: IpAddr) -> usize {
+        self.open.borrow().values().filter(|open| open.address == address && open.admitted).count()
     }
 
     fn close_one(&self, id: u64) {
         if let Some(task) = self.open.borrow_mut().remove(&id).and_then(|open| open.task) {
             task.abort();
         }
+        self.changed.notify_waiters();
     }
 
     /// Closes connections as they become idle, and the rest when time is up.
@@ -94,7 +133,7 @@ impl Slots {
         let end = Instant::now() + patience;
         while self.count() > 0 && Instant::now() < end {
             self.abort(|open| open.idle.is_some_and(|since| since.elapsed() >= FLUSHED));
-            tokio::time::sleep(FLUSHED / 4).await;
+            sleep(FLUSHED / 4).await;
         }
         self.abort(|_| true);
     }
@@ -110,22 +149,33 @@ impl Slots {
 }
 
 impl Slot {
+    /// Waits until its address has fewer than `most` connections that are served, closing one of them that is without a
+    /// request. True if it had to wait for another's request to end, or closed one.
+    pub(super) async fn turn(&self, address: IpAddr, most: usize, grace: Duration) -> bool {
+        if self.slots.open.borrow().get(&self.id).is_some_and(|open| open.admitted) {
+            return false;
+        }
+        while self.slots.admitted(address) >= most {
+            self.slots.close_or_wait(self.slots.oldest_of(address, grace)).await;
+        }
+        self.edit(|open| (open.admitted, open.idle) = (true, Some(Instant::now())));
+        true
+    }
+
     /// What to abort when the connection is evicted.
     pub(super) fn runs_in(&self, task: AbortHandle) {
-        if let Some(open) = self.slots.open.borrow_mut().get_mut(&self.id) {
-            open.task = Some(task);
-        }
+        self.edit(|open| open.task = Some(task));
     }
 
     /// The handshake is done: from now on it waits for its first request.
     pub(super) fn greeted(&self) {
-        self.set_idle(Some(Instant::now()));
+        self.edit(|open| open.idle = Some(Instant::now()));
     }
 
     /// A request has arrived.
     pub(super) fn busy(self: &Rc<Self>) -> Busy {
         self.requests.set(self.requests.get() + 1);
-        self.set_idle(None);
+        self.edit(|open| open.idle = None);
         Busy(Rc::clone(self))
     }
 
@@ -135,9 +185,20 @@ impl Slot {
         open.get(&self.id).and_then(|open| open.idle).map(|_| self.requests.get())
     }
 
-    fn set_idle(&self, idle: Option<Instant>) {
+    fn edit(&self, edit: impl FnOnce(&mut Open)) {
         if let Some(open) = self.slots.open.borrow_mut().get_mut(&self.id) {
-            open.idle = idle;
+            edit(open);
+        }
+    }
+}
+
+impl Busy {
+    /// Waits before the request is looked at. Meanwhile the connection may be closed for another.
+    pub(super) async fn lie_by(&self, time: Duration) {
+        if !time.is_zero() {
+            self.0.edit(|open| open.idle = Some(Instant::now()));
+            sleep(time).await;
+            self.0.edit(|open| open.idle = None);
         }
     }
 }
@@ -145,13 +206,13 @@ impl Slot {
 impl Drop for Slot {
     fn drop(&mut self) {
         self.slots.open.borrow_mut().remove(&self.id);
-        self.slots.changed.notify_one();
+        self.slots.changed.notify_waiters();
     }
 }
 
 impl Drop for Busy {
     fn drop(&mut self) {
-        self.0.set_idle(Some(Instant::now()));
-        self.0.slots.changed.notify_one();
+        self.0.edit(|open| open.idle = Some(Instant::now()));
+        self.0.slots.changed.notify_waiters();
     }
 }

@@ -8,12 +8,15 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::server::TlsStream;
 
+use super::direct::is_stand_in;
+use super::plain::Plain;
+
 /// What a device's requests come through.
 #[derive(Debug)]
 pub(super) enum Socket {
     /// Plain HTTP.
-    Plain(TcpStream),
-    /// After the handshake.
+    Plain(Plain),
+    /// After the handshake. It is never promised bytes of a file, and would rather break than encrypt what stands for them.
     Tls(Box<TlsStream<TcpStream>>),
 }
 
@@ -30,6 +33,7 @@ impl AsyncWrite for Socket {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         match self.get_mut() {
             Self::Plain(stream) => Pin::new(stream).poll_write(cx, buf),
+            Self::Tls(_) if is_stand_in(buf) => Poll::Ready(Err(io::ErrorKind::InvalidData.into())),
             Self::Tls(stream) => Pin::new(stream).poll_write(cx, buf),
         }
     }
@@ -41,6 +45,9 @@ impl AsyncWrite for Socket {
     ) -> Poll<io::Result<usize>> {
         match self.get_mut() {
             Self::Plain(stream) => Pin::new(stream).poll_write_vectored(cx, bufs),
+            Self::Tls(_) if bufs.iter().any(|buf| is_stand_in(buf)) => {
+                Poll::Ready(Err(io::ErrorKind::InvalidData.into()))
+            }
             Self::Tls(stream) => Pin::new(stream).poll_write_vectored(cx, bufs),
         }
     }

@@ -11,12 +11,16 @@ pub struct Counts {
     pub accepted: u64,
     /// Connections without a request that were closed to make room.
     pub evicted: u64,
+    /// Connections that had to wait because their address had its share.
+    pub held_back: u64,
     /// TLS handshakes that failed or took too long.
     pub handshakes_failed: u64,
     /// Requests answered or cut.
     pub requests: u64,
     /// Requests without a right token.
     pub unauthorized: u64,
+    /// Requests under a controller id that nobody declared.
+    pub unknown: u64,
     /// Requests told to try again.
     pub busy: u64,
     /// Artifact bytes handed to sockets.

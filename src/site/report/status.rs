@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::artifacts::ProgressLine;
+use super::{GuesserLine, PendingLine};
 use crate::artifact::Progress;
 use crate::engine::{self, Phase, Rollout, State, Steps, Summary, steps, summary};
 use crate::intake::drops::DropLine;
@@ -37,6 +38,12 @@ pub struct Status {
     /// What a person should know about certificates, keys and tokens.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notices: Vec<String>,
+    /// Who waits to be accepted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pending: Vec<PendingLine>,
+    /// Who sends wrong tokens, the worst first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub guessers: Vec<GuesserLine>,
     /// What the process did since it started.
     pub counters: Counters,
 }
@@ -81,6 +88,12 @@ pub struct Counters {
     pub served_bytes: u64,
     /// Requests without a valid token or certificate.
     pub unauthorized: u64,
+    /// And of these, under a controller id that nobody declared.
+    #[serde(default)]
+    pub unknown: u64,
+    /// Connections that waited because their address had its share.
+    #[serde(default)]
+    pub held_back: u64,
     /// TLS handshakes that failed or took too long.
     #[serde(default)]
     pub handshakes_failed: u64,
@@ -181,6 +194,8 @@ pub fn status(
             .collect(),
         drops,
         notices: Vec::new(),
+        pending: Vec::new(),
+        guessers: Vec::new(),
         counters,
     }
 }

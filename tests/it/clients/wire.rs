@@ -117,10 +117,10 @@ impl Wire {
         site.list();
         Self {
             site,
-            presence: Presence::new(Pacing { told: site::POLL, offline_after: Duration::from_secs(600) }),
+            presence: Presence::new(Pacing { told: site::INTERVAL, offline_after: Duration::from_secs(600) }),
             settings: ddi::Settings {
                 tenants: vec!["DEFAULT".into()],
-                poll_interval: site::POLL,
+                poll_interval: site::INTERVAL,
                 url: None,
                 tokens: Default::default(),
             },

@@ -93,6 +93,7 @@ fn about(event: &Event) -> Option<&ControllerId> {
         | Event::Polled(id)
         | Event::BodyEnded(id, ..)
         | Event::Pace(id, _)
+        | Event::Paced(id, _)
         | Event::Client(id, _)
         | Event::Attributes(id, _)
         | Event::Shared(id, _)
@@ -108,6 +109,7 @@ fn about(event: &Event) -> Option<&ControllerId> {
         | Event::Dropped(_)
         | Event::Artifact(..)
         | Event::Collect(..)
+        | Event::Registered(..)
         | Event::Order(..) => None,
     }
 }

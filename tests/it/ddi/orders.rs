@@ -5,7 +5,19 @@ use super::*;
 #[test]
 fn b_2_links_are_omitted_when_there_are_none() {
     let response = World::new(None).now(&poll());
-    assert_eq!(text(&response), r#"{"config":{"polling":{"sleep":"00:01:00"}}}"#);
+    assert_eq!(text(&response), r#"{"config":{"polling":{"sleep":"00:00:58"}}}"#);
+}
+
+#[test]
+fn b_11_each_gateway_is_told_its_own_interval_and_a_shorter_one_while_it_has_work() {
+    let sleep = |world: &mut World| world.json(&poll())["config"]["polling"]["sleep"].as_str().unwrap().to_owned();
+    let mut world = World::new(Some(offer()));
+    world.settings.poll_interval = Duration::from_secs(600);
+    assert_eq!(sleep(&mut world), "00:03:13");
+    world.set(|entry| entry.offer = None);
+    assert_eq!(sleep(&mut world), "00:09:38");
+    world.set(|entry| entry.ask = Ask::EachInterval);
+    assert_eq!(sleep(&mut world), "00:03:13", "what it reports is waited for");
 }
 
 #[test]
@@ -16,7 +28,7 @@ fn b_2_links_are_absolute_on_the_address_the_device_used() {
     assert_eq!(
         text(&world.now(&poll())),
         format!(
-            "{{\"config\":{{\"polling\":{{\"sleep\":\"00:01:00\"}}}},\"_links\":{{\
+            "{{\"config\":{{\"polling\":{{\"sleep\":\"00:00:30\"}}}},\"_links\":{{\
              \"deploymentBase\":{{\"href\":\"http://updates:8080/DEFAULT/controller/v1/gw-1/deploymentBase/{ID}?c={module}\"}},\
              \"configData\":{{\"href\":\"http://updates:8080/DEFAULT/controller/v1/gw-1/configData\"}}}}}}"
         )

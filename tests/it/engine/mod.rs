@@ -11,5 +11,7 @@ mod listing;
 mod lost;
 mod needs;
 mod offline;
+mod pacing;
+mod registered;
 pub(crate) mod site;
 mod waves;

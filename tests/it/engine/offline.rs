@@ -1,5 +1,7 @@
 //! Silence: what it excuses, and what it does not.
 
+use std::time::Duration;
+
 use lamplighter::engine::{Settings, Step};
 use lamplighter::model::*;
 
@@ -34,9 +36,9 @@ fn an_offer_goes_back_when_the_gateway_stops_polling() {
 fn an_offer_that_lies_for_two_intervals_goes_back_and_at_the_third_time_the_member_failed() {
     let mut site = Site::rolling(1, |_| {});
     for times in [1, 2] {
-        site.wait(2 * POLL - std::time::Duration::from_secs(1));
+        site.wait(2 * POLL - Duration::from_secs(1));
         assert_eq!(site.at("g1"), Step::Offered, "{times}");
-        site.wait(std::time::Duration::from_secs(1));
+        site.wait(Duration::from_secs(1));
         assert_eq!((site.at("g1"), site.sees_link("g1")), (Step::Waiting(WaitingReason::NotFetched), false));
         site.wait(POLL);
     }
@@ -68,44 +70,46 @@ fn a_slow_pollers_offer_lies_for_two_of_its_own_intervals() {
 #[test]
 fn an_interval_is_never_shorter_than_what_gateways_are_told() {
     let mut site = Site::rolling(1, |spec| spec.paused = true);
-    site.happens(Event::Pace(id("g1"), std::time::Duration::ZERO));
+    site.happens(Event::Pace(id("g1"), Duration::ZERO));
     site.edit("main", |spec| spec.paused = false);
     assert_eq!(site.at("g1"), Step::Offered);
     site.wait(POLL);
     assert_eq!(site.at("g1"), Step::Offered);
 }
 
-fn told(site: &mut Site, interval: std::time::Duration) {
+/// The site file has another interval; what `g1` is told of it.
+fn told(site: &mut Site, interval: Duration) -> Duration {
     let settings = Settings { poll_interval: interval, ..site.settings.clone() };
     site.settings = settings.clone();
     site.happens(Event::Configured(settings, format!("devices.pollInterval is {interval:?}")));
+    poll_interval::told(interval, "g1")
 }
 
 #[test]
 fn who_was_told_a_longer_interval_has_it_until_the_new_one_was_heard_also_over_a_restart() {
     let mut site = Site::rolling(1, |spec| spec.paused = true);
-    told(&mut site, POLL / 6);
+    let own = told(&mut site, Duration::from_secs(10));
     site.restart();
     site.edit("main", |spec| spec.paused = false);
-    site.wait(2 * POLL - std::time::Duration::from_secs(1));
+    site.wait(2 * POLL - Duration::from_secs(1));
     assert_eq!(site.at("g1"), Step::Offered);
-    site.wait(std::time::Duration::from_secs(1));
+    site.wait(Duration::from_secs(1));
     assert_eq!(site.at("g1"), Step::Waiting(WaitingReason::NotFetched));
     // it has heard it, and takes its time no more
-    site.happens(Event::Pace(id("g1"), POLL / 6));
+    site.happens(Event::Pace(id("g1"), own));
     site.wait(POLL);
     assert_eq!(site.at("g1"), Step::Offered);
-    site.wait(POLL / 3);
+    site.wait(2 * own);
     assert_eq!(site.at("g1"), Step::Waiting(WaitingReason::NotFetched));
 }
 
 #[test]
 fn a_longer_interval_counts_at_once_and_is_journalled() {
     let mut site = Site::rolling(1, |spec| spec.paused = true);
-    told(&mut site, minutes(5));
+    let own = told(&mut site, minutes(5));
     assert_eq!(site.journal.last().unwrap().what, What::SiteFileChanged);
     site.edit("main", |spec| spec.paused = false);
-    site.wait(minutes(9));
+    site.wait(2 * own - minutes(1));
     assert_eq!(site.at("g1"), Step::Offered);
     site.wait(minutes(1));
     assert_eq!(site.at("g1"), Step::Waiting(WaitingReason::NotFetched));
@@ -216,8 +220,8 @@ fn an_offer_to_rhu_lies_as_long_as_it_stays_away_after_an_error() {
     let mut site = Site::rolling(1, |_| {});
     site.happens(Event::Client(id("g1"), Client::Rauc));
     // the offer of before it was known as rhu, and the pause after it
-    site.wait(minutes(2));
-    site.wait(minutes(1));
+    site.wait(2 * POLL);
+    site.wait(POLL);
     let order = site.order("g1");
     site.wait(minutes(9));
     assert_eq!((site.at("g1"), site.order("g1")), (Step::Offered, order));

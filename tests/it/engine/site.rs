@@ -9,7 +9,10 @@ use lamplighter::model::*;
 use lamplighter::site::Core;
 use lamplighter::store::{Batch, Snapshot};
 
-pub const POLL: Duration = Duration::from_secs(60);
+/// The site's poll interval.
+pub const INTERVAL: Duration = Duration::from_secs(60);
+/// What `g1` is told of it.
+pub const POLL: Duration = Duration::from_secs(64);
 pub const SOAK: Duration = WaveSpec::SOAK;
 const BASE: u32 = 41;
 
@@ -94,7 +97,7 @@ pub struct Site {
 impl Site {
     /// A new site on which nothing is declared yet.
     pub fn new() -> Self {
-        let settings = Settings { poll_interval: POLL, download_slots: 1_000, version_keys: BTreeMap::new() };
+        let settings = Settings { poll_interval: INTERVAL, download_slots: 1_000, version_keys: BTreeMap::new() };
         Self {
             core: Core::rebuild(Snapshot::default(), settings.clone(), ActionId::base(BASE)),
             settings,

@@ -84,7 +84,7 @@ fn the_last_byte_is_held_back_until_that_it_was_served_is_committed() {
         let mut device = site.connect().await;
         device.send(&format!("GET {}", site.artifact_path()), b"").await;
         site.hears(|event| matches!(event, Event::Served(..))).await;
-        device.read_to(SIZE - SIZE % caps.chunk).await;
+        device.read_to(SIZE - SIZE % caps.piece).await;
         let waited = tokio::time::timeout(Duration::from_millis(100), device.read_to(usize::MAX)).await;
         assert!(waited.is_err(), "it is still waiting");
         assert!(!device.pending().ends_with(&site.bytes[SIZE - 1000..]));
@@ -132,7 +132,7 @@ fn a_lost_commit_is_429_before_the_first_byte_and_a_cut_after_it() {
 #[test]
 fn a_cached_file_that_is_short_or_gone_cuts_the_body_and_pads_nothing() {
     run(async {
-        let site = fetched(Caps::default()).await;
+        let site = fetched(Caps { piece: 64 * 1024, ..Caps::default() }).await;
         std::fs::write(&site.file, &site.bytes[..100_000]).unwrap();
         let answer = site.ask(&format!("GET {}", site.artifact_path()), b"").await;
         assert_eq!((answer.status, answer.whole), (200, false));
@@ -272,6 +272,30 @@ fn a_device_that_takes_little_at_a_time_is_slow_and_not_stalled() {
         }
         assert!(begin.elapsed() > 2 * stall);
         assert!(!facts(&site).iter().any(|event| matches!(event, Event::BodyEnded(..))));
+    });
+}
+
+#[test]
+fn a_slow_reader_on_a_kept_connection_gets_every_byte_between_polls_and_heads() {
+    run(async {
+        let length = 3_000_001;
+        let site = Site::start(length, Caps { piece: 100_000, send_buffer: 8 * 1024, ..Caps::default() }).await;
+        site.fetched();
+        let mut device = site.connect().await;
+        for first in [0, 1, 1_234_567, length - 1] {
+            device.send(&format!("HEAD {}", site.artifact_path()), b"").await;
+            assert_eq!(device.hear_head().await.unwrap().headers["content-length"], length.to_string());
+            device.send(&format!("GET {}\nRange: bytes={first}-", site.artifact_path()), b"").await;
+            for at in 1..20 {
+                device.read_to((length - first).min(at * 10_000)).await;
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+            let answer = device.hear().await.unwrap();
+            assert!(answer.whole && answer.body == site.bytes[first..], "from {first}");
+            device.send("GET /DEFAULT/controller/v1/gw-1", b"").await;
+            assert_eq!(device.hear().await.unwrap().status, 200);
+        }
+        assert_eq!(site.context.stats.now().accepted, 1);
     });
 }
 

@@ -2,8 +2,11 @@
 
 mod bad_input;
 mod caps;
+mod crowd;
 mod downloads;
 mod hawkbit;
+mod hostile;
+mod rate;
 mod tls;
 
 use std::cell::{Cell, RefCell};
@@ -75,7 +78,12 @@ pub(crate) fn action() -> ActionId {
 }
 
 impl Site {
+    /// Tests that say nothing about addresses have one for all.
     pub(crate) async fn start(size: usize, caps: Caps) -> Self {
+        Self::bounded(size, Caps { per_address: caps.connections, ..caps }).await
+    }
+
+    pub(crate) async fn bounded(size: usize, caps: Caps) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let (bytes, file) = (sample(size), dir.path().join("artifact"));
         std::fs::write(&file, &bytes).unwrap();
@@ -182,7 +190,7 @@ impl Site {
     }
 
     pub(crate) async fn connect(&self) -> Device {
-        Device { socket: TcpStream::connect(self.at).await.unwrap(), read: Vec::new() }
+        Device::over(TcpStream::connect(self.at).await.unwrap())
     }
 
     /// One request on a connection of its own.
@@ -286,6 +294,10 @@ pub(crate) struct Heard {
 }
 
 impl Device {
+    pub(crate) fn over(socket: TcpStream) -> Self {
+        Self { socket, read: Vec::new() }
+    }
+
     /// `head` is the request line without its version, and more header lines if there are any.
     pub(crate) async fn send(&mut self, head: &str, body: &[u8]) {
         let (line, more) = head.split_once('\n').unwrap_or((head, ""));

@@ -16,6 +16,7 @@ mod kept_state;
 mod killed;
 pub mod pki;
 mod proofs;
+mod registration;
 mod room;
 pub mod site;
 mod site_file;
