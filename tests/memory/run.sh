@@ -43,7 +43,11 @@ status() { sed -n "s/^$1:\s*\([0-9]*\) kB/\1/p" "/proc/$site/status"; }
 idle() { # WHAT DIR [BUDGET OF RSS]
 	start_site "$2"
 	sleep 2 # after a start everything is at rest by then
-	[[ -z ${3:-} ]] || within "$1: idle RSS" "$(status VmRSS)" "$3"
+	if [[ -n ${3:-} ]]; then
+		within "$1: idle RSS" "$(status VmRSS)" "$3"
+	else
+		echo "memory: $1: idle RSS: $(status VmRSS) KiB"
+	fi
 	within "$1: idle RssAnon" "$(status RssAnon)" "$IDLE_ANON"
 	end_site
 }
