@@ -11,7 +11,7 @@ use sha1::Sha1;
 use sha2::{Digest as _, Sha256};
 
 use super::ArtifactError;
-use crate::model::{Digest, Sums};
+use crate::model::{Digest, Sums, hex};
 
 /// Large enough to be quick on eMMC, small enough not to show in the resident set.
 pub(super) const BUFFER: usize = 128 * 1024;
@@ -115,11 +115,4 @@ impl Hashes {
             sums: Sums { sha1: hex(&self.sha1.finalize()), md5: hex(&self.md5.finalize()) },
         }
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        let _ = std::fmt::Write::write_fmt(&mut text, format_args!("{byte:02x}"));
-        text
-    })
 }

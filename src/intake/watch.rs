@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use notify::event::{AccessKind, AccessMode};
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 use tokio::sync::Notify;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::follow::Pace;
 
@@ -52,6 +52,15 @@ impl Heard {
             if self.count() == before || Instant::now() >= latest {
                 return;
             }
+        }
+    }
+
+    /// Waits until something more happened and is over, or until it is time to look all the same: sooner where a directory
+    /// could not be watched.
+    pub async fn news(&self, count: u64, watched: bool, pace: Pace) {
+        let patience = if watched { pace.rescan } else { pace.poll };
+        if timeout(patience, self.more_than(count)).await.is_ok() {
+            self.settle(pace).await;
         }
     }
 

@@ -34,6 +34,7 @@ pub use artifact::{ArtifactKey, ArtifactSpec, Sums};
 pub use ask::Ask;
 pub use controller_id::ControllerId;
 pub use digest::Digest;
+pub(crate) use digest::hex;
 pub use drop::{Against, Contradiction, DeclaredBy, Dropped};
 pub use duration::{format_duration, parse_duration};
 pub use event::{

@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use tokio::sync::watch;
-use tokio::time::timeout;
 use tracing::{info, warn};
 
 use super::report::SiteFileLine;
@@ -69,10 +68,7 @@ pub(super) async fn follow(file: SiteFile, pace: Pace, said: watch::Sender<Said>
         if let Some(news) = news {
             said.send_replace(Some(news));
         }
-        let patience = if watched { pace.rescan } else { pace.poll };
-        if timeout(patience, heard.more_than(before)).await.is_ok() {
-            heard.settle(pace).await;
-        }
+        heard.news(before, watched, pace).await;
     }
 }
 

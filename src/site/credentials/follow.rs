@@ -2,8 +2,6 @@
 
 use std::rc::Rc;
 
-use tokio::time::timeout;
-
 use super::Notices;
 use super::read::{FileError, Files, Loaded};
 use crate::authority::{self, AuthorityError, Renewal};
@@ -35,10 +33,7 @@ pub(in crate::site) async fn follow(files: Files, mut print: [u8; 32], context: 
             broken = apply(&context, loaded);
         }
         notices.put(broken.iter().cloned().chain(renewal.and_then(words)).collect());
-        let patience = if watched { pace.rescan } else { pace.poll };
-        if timeout(patience, heard.more_than(before)).await.is_ok() {
-            heard.settle(pace).await;
-        }
+        heard.news(before, watched, pace).await;
     }
 }
 

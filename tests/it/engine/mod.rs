@@ -3,6 +3,7 @@
 
 mod attempts;
 mod brakes;
+mod budget;
 mod cancelling;
 mod confirming;
 mod dropped;
