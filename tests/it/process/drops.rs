@@ -28,6 +28,15 @@ pub(super) fn drop(firmware: &[u8]) -> String {
     rollout("2.0.0", firmware, "") + "---\n" + &gateway("press-1", "")
 }
 
+/// The same with such a drop and its firmware there.
+pub(super) fn with_drop(firmware: &[u8]) -> Site {
+    let site = site();
+    fs::create_dir(site.path("drops")).unwrap();
+    put(&site, "fw.bin", firmware);
+    put(&site, "press.yaml", drop(firmware));
+    site
+}
+
 /// The result beside a drop, if it is there.
 fn result(site: &Site, stem: &str) -> Option<Value> {
     let path = site.path("drops").join(format!("{stem}.status.json"));
@@ -98,10 +107,7 @@ fn a_drop_that_is_copied_slowly_under_other_names_counts_once_it_is_whole_and_it
 #[test]
 fn progress_stands_beside_the_drop_and_the_same_drop_again_changes_nothing() {
     let bytes = firmware(61, 50_000);
-    let site = site();
-    fs::create_dir(site.path("drops")).unwrap();
-    put(&site, "fw.bin", &bytes);
-    put(&site, "press.yaml", drop(&bytes));
+    let site = with_drop(&bytes);
     site.start();
     until(&site, "press", "Accepted", "0 of 1 gateways updated");
     let device = Device::new(&site, "press-1");
@@ -272,10 +278,7 @@ fn an_artifact_of_the_right_name_and_size_with_other_bytes_is_refused_once_nobod
 #[test]
 fn a_poll_interval_that_is_changed_counts_for_new_drops_and_takes_no_accepted_one_back() {
     let bytes = firmware(71, 20_000);
-    let site = site();
-    fs::create_dir(site.path("drops")).unwrap();
-    put(&site, "fw.bin", &bytes);
-    put(&site, "press.yaml", drop(&bytes));
+    let site = with_drop(&bytes);
     site.start();
     until(&site, "press", "Accepted", "0 of 1 gateways updated");
     site.stop();
@@ -318,10 +321,7 @@ fn a_soak_is_no_reason_to_write_a_result_again_and_again() {
 #[test]
 fn a_manifest_that_declares_a_drops_rollout_takes_it_over() {
     let bytes = firmware(66, 20_000);
-    let site = site();
-    fs::create_dir(site.path("drops")).unwrap();
-    put(&site, "fw.bin", &bytes);
-    put(&site, "press.yaml", drop(&bytes));
+    let site = with_drop(&bytes);
     site.start();
     until(&site, "press", "Accepted", "");
     site.declare(&["press-1"], &bytes);

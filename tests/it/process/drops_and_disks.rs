@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::device::Device;
-use super::drops::{drop, put, rows, site, until};
+use super::drops::{drop, put, rows, site, until, with_drop};
 use super::eventually;
 use super::full_disk::{fill, on_a_small_disk};
 use super::site::{Site, binary, firmware, gateway};
@@ -35,10 +35,7 @@ fn shown(site: &Site, file: &str, state: &str, says: &str) {
 #[test]
 fn on_a_read_only_stick_a_drop_counts_and_a_bad_one_is_left_there_and_shown() {
     let bytes = firmware(80, 50_000);
-    let site = site();
-    fs::create_dir(site.path("drops")).unwrap();
-    put(&site, "fw.bin", &bytes);
-    put(&site, "press.yaml", drop(&bytes));
+    let site = with_drop(&bytes);
     put(&site, "bad.yaml", "nonsense: 1\n");
     start_after(&site, &["--mount"], "mount --bind \"$0\" \"$0\" && mount -o remount,bind,ro \"$0\"");
     eventually("it counts", || (rows(&site, "DropAccepted") == 1).then_some(()));
@@ -71,10 +68,7 @@ fn on_a_full_stick_a_drop_counts_and_what_cannot_be_moved_away_is_left_there() {
 #[test]
 fn without_room_in_the_cache_a_drop_waits_and_says_so_and_goes_on_by_itself() {
     let bytes = firmware(82, 5 << 20);
-    let site = site();
-    fs::create_dir(site.path("drops")).unwrap();
-    put(&site, "fw.bin", &bytes);
-    put(&site, "press.yaml", drop(&bytes));
+    let site = with_drop(&bytes);
     let state = on_a_small_disk(&site);
     until(&site, "press", "Waiting", "bytes free that are needed");
     let grown = Command::new("nsenter")
