@@ -1,0 +1,99 @@
+//! What the site knows. Rebuilt from the records after every start; the few fields that are not on disk say so.
+
+mod action;
+mod gateway;
+mod member;
+mod rollout;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+pub use action::Action;
+pub use gateway::{Gateway, Served};
+pub use member::{Member, Step};
+pub use rollout::{Frozen, Rollout, Tripped, Wave};
+
+use crate::model::{
+    ActionId, Client, ControllerId, Digest, Presence, Refusal, RolloutId, Settings, Sums, Version, poll_interval,
+};
+
+/// Everything.
+#[derive(Debug, Clone, PartialEq)]
+pub struct State {
+    /// From the site file; not on disk here.
+    pub settings: Settings,
+    /// Counters and marks of the site.
+    pub site: Site,
+    /// All gateways ever declared, by controller id.
+    pub gateways: BTreeMap<ControllerId, Gateway>,
+    /// All rollouts that still matter.
+    pub rollouts: BTreeMap<RolloutId, Rollout>,
+    /// Artifacts that were looked for.
+    pub artifacts: BTreeMap<Digest, Artifact>,
+    /// Drops that were accepted, by the digest of the manifest: the same content changes nothing any more. Newer ones have
+    /// greater numbers.
+    pub drops: BTreeMap<Digest, u64>,
+    /// The first complete list of this process came. Not on disk: every start reads the manifests again.
+    pub listed: bool,
+    /// What the last list refused. Not on disk.
+    pub refused: Vec<Refusal>,
+}
+
+/// Counters and marks of the site.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Site {
+    /// Below it no id is ours.
+    pub action_base: ActionId,
+    /// The id that the next order gets.
+    pub action_next: ActionId,
+    /// The number that the next rollout gets.
+    pub rollout_next: RolloutId,
+    /// How many intents arrived so far.
+    pub arrivals: u64,
+    /// The store before this one was lost: nothing is offered until a person says so.
+    pub lost: bool,
+}
+
+/// An artifact that was looked for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Artifact {
+    /// Its other hashes, once it was in the cache. Kept while it is repaired: gateways may have its order in hand.
+    pub sums: Option<Sums>,
+    /// Why it is not there. Not on disk.
+    pub failed: Option<String>,
+    /// What rollouts called it that are gone, oldest first: name and version.
+    pub names: Vec<(String, Version)>,
+}
+
+impl State {
+    /// Does this site issue such ids, and has it issued this one?
+    pub fn issued(&self, id: ActionId) -> bool {
+        id >= self.site.action_base && id < self.site.action_next
+    }
+
+    /// The interval to expect of a gateway: never shorter than what it is told, nor than what a busy machine needs.
+    pub fn interval(&self, gateway: &Gateway) -> Duration {
+        gateway
+            .interval
+            .unwrap_or_default()
+            .max(self.told(&gateway.spec.controller_id))
+            .max(Presence::SHORTEST_INTERVAL)
+    }
+
+    /// What a gateway without work is told.
+    pub fn told(&self, gateway: &ControllerId) -> Duration {
+        poll_interval::told(self.settings.poll_interval, gateway.as_str())
+    }
+
+    /// How long a gateway that is there may take to come by: two of its intervals.
+    pub fn patience(&self, gateway: &Gateway) -> Duration {
+        let interval = self.interval(gateway);
+        let interval = if gateway.client == Client::Rauc { interval.max(Presence::RHU_RETRY) } else { interval };
+        interval * 2
+    }
+
+    /// Is the artifact in the cache, and what it should be?
+    pub fn is_verified(&self, digest: &Digest) -> bool {
+        self.artifacts.get(digest).is_some_and(|artifact| artifact.sums.is_some() && artifact.failed.is_none())
+    }
+}

@@ -1,0 +1,90 @@
+//! A rollout, its frozen plan, and why it stopped by itself.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::time::Duration;
+
+use super::Member;
+use crate::model::{ControllerId, DeclaredBy, Identity, RolloutSpec, SiteTime};
+
+/// A rollout.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rollout {
+    /// What it is called.
+    pub identity: Identity,
+    /// Newer intents have greater numbers.
+    pub arrival: u64,
+    /// What was declared.
+    pub spec: Rc<RolloutSpec>,
+    /// How it was declared last.
+    pub origin: DeclaredBy,
+    /// The last complete list showed it, or a drop declared it.
+    pub listed: bool,
+    /// An edit of the artifact made a newer rollout of this identity.
+    pub replaced: bool,
+    /// The frozen plan.
+    pub frozen: Option<Frozen>,
+    /// Too many members failed.
+    pub tripped: Option<Tripped>,
+    /// It was called off, for good.
+    pub cancelled: bool,
+    /// When it was done.
+    pub ready_at: Option<SiteTime>,
+    /// Its members; before the freeze those that would be.
+    pub members: BTreeMap<ControllerId, Member>,
+    /// The members in the order in which they are offered; derived.
+    pub queue: Rc<[ControllerId]>,
+    /// When something is due in it; derived.
+    pub next_due: Option<SiteTime>,
+}
+
+/// The frozen plan.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Frozen {
+    /// How many members, joiners not counted.
+    pub total: u32,
+    /// The waves; never empty.
+    pub waves: Vec<Wave>,
+}
+
+/// A wave.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wave {
+    /// How many members.
+    pub size: u32,
+    /// How long it soaks.
+    pub soak: Duration,
+    /// When it opened.
+    pub opened_at: Option<SiteTime>,
+    /// When it was proven.
+    pub proven_at: Option<SiteTime>,
+}
+
+/// Why a rollout stopped by itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tripped {
+    /// When.
+    pub at: SiteTime,
+    /// In which wave, if it was a wave's limit.
+    pub wave: Option<u16>,
+    /// So many failures.
+    pub failures: u32,
+    /// So many were too many.
+    pub limit: u32,
+}
+
+impl Rollout {
+    /// The waves that opened and are not proven yet are being watched; this says whether a member's is.
+    pub fn is_soaking(&self, member: &Member) -> bool {
+        let wave = member.wave.zip(self.frozen.as_ref()).and_then(|(at, frozen)| frozen.waves.get(usize::from(at)));
+        wave.is_some_and(|wave| wave.proven_at.is_none())
+    }
+
+    /// Puts the queue in order again, after members came, went or were assigned to waves.
+    pub fn requeue(&mut self) {
+        let place = |member: &Member| (member.joiner, member.wave, member.key);
+        let mut queue: Vec<_> = self.members.iter().map(|(id, member)| (place(member), id.clone())).collect();
+        queue.sort_unstable();
+        self.queue = queue.into_iter().map(|(_, id)| id).collect();
+    }
+}
