@@ -32,6 +32,7 @@ mod phase;
 mod sequence;
 mod settle;
 mod state;
+mod target;
 mod version;
 mod wave;
 

@@ -133,6 +133,7 @@ pub fn why(
 
 fn member_why(rollout: &Rollout, member: &Member, now: SiteTime, progress: Option<&Progress>) -> MemberWhy {
     let (meaning, remedy) = words(member.step);
+    let size = rollout.file_for(member).size;
     let current = progress.filter(|progress| member.open_action().is_some_and(|order| order.id == progress.action));
     MemberWhy {
         rollout: rollout.identity.to_string(),
@@ -145,7 +146,7 @@ fn member_why(rollout: &Rollout, member: &Member, now: SiteTime, progress: Optio
         due_seconds: due(member, now),
         wave: member.wave.map(|at| u32::from(at) + 1),
         attempts: (member.attempts, rollout.spec.attempts),
-        sent: (member.spent > rollout.spec.artifact.size).then(|| member.sent(rollout.spec.artifact.size)),
+        sent: (member.spent > size).then(|| member.sent(size)),
         action: member.action.as_ref().map(|action| action.id.get()),
         message: member.message.clone(),
         progress: current.map(|progress| match &progress.message {
