@@ -14,6 +14,7 @@ mod link;
 mod oracle;
 mod play;
 mod process;
+pub mod scenario;
 mod site;
 
 pub use character::{Character, Fate, Role};
@@ -23,4 +24,5 @@ pub use disk::{Disk, Ending, Fault, Memory, apply};
 pub use link::token_hash;
 pub use oracle::Oracle;
 pub use play::{Endings, Setting, World};
+pub use scenario::Scenario;
 pub use site::Site;

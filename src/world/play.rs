@@ -86,8 +86,8 @@ pub struct World {
     pub steps: u64,
     /// How long a commit takes, in milliseconds.
     pub commit_takes: Range<u64>,
-    /// The rows of the journal.
-    pub journal: Vec<JournalEntry>,
+    /// The rows of the journal, and when they were committed.
+    pub journal: Vec<(u64, JournalEntry)>,
     /// Everything that happened, for a person, if that is wanted.
     pub trail: Option<Vec<String>>,
     pub(super) setting: Setting,

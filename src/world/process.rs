@@ -82,7 +82,8 @@ impl World {
         self.commits += 1;
         let Some(step) = self.site.as_ref().and_then(|site| site.in_flight.as_ref()) else { return };
         self.oracle.begins(&step.batch);
-        self.journal.extend(step.batch.journal.iter().cloned());
+        let now = self.now;
+        self.journal.extend(step.batch.journal.iter().map(|row| (now, row.clone())));
         if let Some(trail) = &mut self.trail {
             trail.extend(step.batch.journal.iter().map(|row| {
                 let gateway = row.gateway.as_deref().unwrap_or("site");

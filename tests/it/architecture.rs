@@ -20,7 +20,19 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("world", &["model", "engine", "resources", "store", "device", "intake", "config", "site"]),
     (
         "cli",
-        &["model", "engine", "resources", "store", "artifact", "authority", "device", "intake", "config", "site", "world"],
+        &[
+            "model",
+            "engine",
+            "resources",
+            "store",
+            "artifact",
+            "authority",
+            "device",
+            "intake",
+            "config",
+            "site",
+            "world",
+        ],
     ),
 ];
 /// The library's and the binary's first files: they only name the rooms, or start one thing.
