@@ -28,3 +28,4 @@ pub use endpoints::Endpoints;
 pub use open::RunError;
 pub use outlook::Outlook;
 pub use run::run;
+pub use shell::settings;

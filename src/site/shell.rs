@@ -313,7 +313,7 @@ impl Shell {
 }
 
 /// What the engine needs to know of the site file.
-pub(super) fn settings(config: &SiteConfig) -> Settings {
+pub fn settings(config: &SiteConfig) -> Settings {
     Settings {
         poll_interval: config.devices.poll_interval,
         download_slots: config.devices.load.downloads,
