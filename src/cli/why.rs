@@ -104,6 +104,8 @@ fn membership(member: &MemberWhy) -> String {
     line("message", member.progress.as_deref().or(member.message.as_deref()));
     line("to do", member.remedy.as_deref());
     let due = member.due_seconds.map(|seconds| format!("in {}", span(seconds)));
+    let opens = member.opens.as_ref().map(|opens| format!("{}, in {}", opens.local, span(opens.in_seconds)));
+    line("opens", opens.as_deref());
     let retries = step == "Waiting" && member.reason.as_deref() != Some("Cancelling");
     line(if retries { "retry" } else { "deadline" }, due.as_deref());
     line("wave", member.wave.map(|wave| wave.to_string()).as_deref());

@@ -59,6 +59,7 @@ pub(super) fn standing(
         (None, Some(_)) => member.joiner && rollout.ready_at.is_some(),
         _ => false,
     };
+    let outside = rollout.outside(member);
     let brakes = [
         (!gateway.listed, WaitingReason::Unlisted),
         (gateway.spec.hold, WaitingReason::Held),
@@ -69,6 +70,7 @@ pub(super) fn standing(
         // an order that waits half-way does not keep a gateway from another: what it waits for may never come
         (elsewhere.is_some_and(|member| !matches!(member.step, Step::Waiting(_))), WaitingReason::ActionOpen),
         (gateway.presence != Presence::Polling, WaitingReason::Offline),
+        (outside.is_some(), outside.unwrap_or(WaitingReason::OutsideWindow)),
         (member.retry_at.is_some_and(|at| now < at), member.pause_reason()),
     ];
     [halt(state, rollout), first(brakes)].into_iter().flatten().min()

@@ -34,6 +34,7 @@ mod settle;
 mod state;
 mod version;
 mod wave;
+mod window;
 
 pub use allowance::Allowance;
 pub use apply::apply;
@@ -45,5 +46,6 @@ pub use phase::{Phase, Steps, Summary, phase, steps, summary};
 pub use sequence::order_key;
 pub use settle::{settle, settle_all};
 pub use state::{Action, Artifact, Frozen, Gateway, Member, Rollout, Served, Site, State, Step, Tripped, Wave};
+pub use window::{Gate, next_change};
 
 pub use crate::model::Settings;

@@ -27,6 +27,8 @@ pub struct Oracle {
     /// Orders that a gateway was given.
     granted: BTreeSet<(ControllerId, ActionId)>,
     pub slots: u32,
+    /// Every rollout has [`crate::windows::windows`].
+    pub windowed: bool,
     /// What every gateway runs, by its own account.
     pub runs: BTreeMap<ControllerId, String>,
 }
@@ -54,6 +56,7 @@ impl Oracle {
     pub fn done(&mut self, step: &InFlight) {
         self.uncertain = None;
         let before = self.committed.rollouts.clone();
+        self.look_at_windows(step);
         // an empty batch is not committed, nor is its time
         if !step.batch.is_empty() {
             disk::apply(&mut self.committed, &step.batch);
@@ -69,6 +72,24 @@ impl Oracle {
                 Event::Fetched(id, action) if *verdict == Verdict::Deploy => self.granted(&before, id, *action),
                 _ => {}
             }
+        }
+    }
+
+    /// Nobody is offered anything outside a window, not even for a moment, and nobody gets what was offered before.
+    fn look_at_windows(&self, step: &InFlight) {
+        if !self.windowed || step.wall.is_some_and(crate::windows::is_open) {
+            return;
+        }
+        let offers = step
+            .batch
+            .members
+            .iter()
+            .filter(|(_, member)| member.as_ref().is_some_and(|member| member.step == StepRecord::Offered));
+        assert_eq!(offers.count(), 0, "offered outside a window, at {:?}", step.wall);
+        for (event, verdict) in step.events.iter().zip(&step.verdicts) {
+            let Event::Fetched(id, action) = event else { continue };
+            let again = self.granted.contains(&(id.clone(), *action));
+            assert!(*verdict != Verdict::Deploy || again, "{id}: given outside a window, at {:?}", step.wall);
         }
     }
 

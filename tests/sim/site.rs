@@ -33,6 +33,8 @@ pub struct InFlight {
     pub batch: Batch,
     pub events: Vec<Event>,
     pub verdicts: Vec<Verdict>,
+    /// What the step took for the wall clock.
+    pub wall: Option<i64>,
     waiters: Vec<Waiter>,
     outlook: Outlook,
 }
@@ -47,6 +49,9 @@ pub struct Site {
     /// Site time is this at that virtual time.
     origin: (SiteTime, u64),
     next_due: Option<SiteTime>,
+    stepped_at: SiteTime,
+    /// Until this virtual time the wall clock is not trusted.
+    pub clock_from: u64,
     /// What the board shows may not be what the store says.
     pub stale: bool,
 }
@@ -71,6 +76,8 @@ impl Site {
             inbox: VecDeque::new(),
             origin: (time, at),
             next_due: None,
+            stepped_at: time,
+            clock_from: 0,
             stale: false,
         };
         site.meet_gateways(at);
@@ -133,16 +140,18 @@ impl Site {
         if self.in_flight.is_some() || (self.inbox.is_empty() && !due) {
             return false;
         }
+        self.stepped_at = now;
         let taken = self.inbox.len().min(MOST_EVENTS);
         let (events, waiters): (Vec<_>, Vec<_>) = self.inbox.drain(..taken).unzip();
-        let wall = Some(i64::try_from(at).unwrap());
+        // it began in 1970
+        let wall = (at >= self.clock_from).then(|| i64::try_from(at).unwrap());
         let mut stepped = self.core.step(Now { site: now, wall }, events.clone());
         assert_eq!(stepped.verdicts.len(), events.len());
-        let next_due = stepped.outlook.next_due;
+        let next_due = stepped.outlook.next_due.into_iter().chain(stepped.outlook.next_change).min();
         assert!(next_due.is_none_or(|due| due > now), "at {now:?} something is due at {next_due:?}: a busy loop");
-        stepped.batch.time = SavedTime { site: now, boot_id: boot.into(), boot_ms: at };
+        stepped.batch.time = SavedTime { site: now, boot_id: boot.into(), boot_ms: at, trusted: None };
         let (batch, verdicts, outlook) = (stepped.batch, stepped.verdicts, stepped.outlook);
-        self.in_flight = Some(InFlight { batch, events, verdicts, waiters, outlook });
+        self.in_flight = Some(InFlight { batch, events, verdicts, wall, waiters, outlook });
         true
     }
 
@@ -153,7 +162,11 @@ impl Site {
             self.board.put(id.clone(), entry.clone());
         }
         self.board.complete();
-        (self.stale, self.next_due) = (false, outlook.next_due);
+        // the loop looks at the clock now and then
+        let clock =
+            Some(self.clock_from).filter(|from| *from > self.virtual_time(self.stepped_at)).map(|from| self.time(from));
+        let due = [outlook.next_due, outlook.next_change, clock].into_iter().flatten().min();
+        (self.stale, self.next_due) = (false, due);
         Published { answers: waiters.into_iter().zip(verdicts.into_iter().map(Some)).collect(), outlook }
     }
 }

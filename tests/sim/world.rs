@@ -54,6 +54,8 @@ pub struct World {
     pub failed_commits: u64,
     /// How long a commit takes, in milliseconds.
     pub commit_takes: Range<u64>,
+    /// How long after the power came back the wall clock is not trusted, in milliseconds.
+    pub no_clock_for: u64,
     /// How many gateways may download at once.
     pub slots: u32,
     random: fastrand::Rng,
@@ -68,6 +70,7 @@ pub struct World {
     /// Which process runs; what belongs to an earlier one is gone.
     process: u64,
     boot: u64,
+    booted_at: u64,
     /// The time for which a wake-up of the loop is queued.
     wakes_at: Option<u64>,
     /// What people declare, and when.
@@ -102,6 +105,7 @@ impl World {
             crashes: 0,
             failed_commits: 0,
             commit_takes: 2..60,
+            no_clock_for: 0,
             slots: fleet::SLOTS,
             random,
             queue: BTreeMap::new(),
@@ -112,6 +116,7 @@ impl World {
             indices,
             process: 0,
             boot: 0,
+            booted_at: 0,
             wakes_at: None,
             declarations: Vec::new(),
             declared: 0,

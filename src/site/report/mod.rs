@@ -3,6 +3,7 @@
 mod artifacts;
 mod gateways;
 mod journal;
+mod opens;
 mod registration;
 mod status;
 mod why;
@@ -10,9 +11,10 @@ mod why;
 pub use artifacts::{FreedFile, FreedFiles, KnownArtifact, KnownArtifacts, ProgressLine, artifacts, freed};
 pub use gateways::{GatewayLine, GatewayList, MemberLine, gateways};
 pub use journal::{JournalFilter, JournalRowLine, JournalRows, journal};
+pub use opens::OpensLine;
 pub use registration::{Acceptance, Accepted, GuesserLine, NotAccepted, PendingLine, guessers, pending};
 pub use status::{
-    ArtifactLine, Counters, GatewayCount, RefusalLine, RolloutLine, SiteFileLine, Status, WaveLine, status,
+    ArtifactLine, ClockLine, Counters, GatewayCount, RefusalLine, RolloutLine, SiteFileLine, Status, WaveLine, status,
 };
 pub use why::{JournalLine, MemberWhy, ROWS_FOR_WHY, Why, no_such_gateway, why};
 

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::OpensLine;
 use super::gateways::reason;
 use crate::device::Progress;
 use crate::engine::{Member, Rollout, State, Step};
@@ -62,6 +63,9 @@ pub struct MemberWhy {
     pub remedy: Option<String>,
     /// Until the next try of one that waits, or until this step has taken too long.
     pub due_seconds: Option<u64>,
+    /// When updates may start next, of one that waits for a window.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opens: Option<OpensLine>,
     /// Its wave, from 1.
     pub wave: Option<u32>,
     /// Attempts used, and allowed.
@@ -143,6 +147,9 @@ fn member_why(rollout: &Rollout, member: &Member, now: SiteTime, progress: Optio
         meaning: meaning.into(),
         remedy: (remedy != NOTHING).then(|| remedy.into()),
         due_seconds: due(member, now),
+        opens: (member.step == Step::Waiting(WaitingReason::OutsideWindow))
+            .then(|| OpensLine::of(rollout, now))
+            .flatten(),
         wave: member.wave.map(|at| u32::from(at) + 1),
         attempts: (member.attempts, rollout.spec.attempts),
         sent: (member.spent > rollout.spec.artifact.size).then(|| member.sent(rollout.spec.artifact.size)),

@@ -16,3 +16,4 @@ mod pacing;
 mod registered;
 pub(crate) mod site;
 mod waves;
+mod windows;

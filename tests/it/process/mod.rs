@@ -22,6 +22,7 @@ pub mod site;
 mod site_file;
 mod terminal;
 mod tls;
+mod windows;
 pub mod wire;
 mod words;
 

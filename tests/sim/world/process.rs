@@ -14,6 +14,7 @@ impl World {
         self.oracle.reopened(&snapshot);
         let boot = self.boot.to_string();
         let mut site = Site::start(snapshot, self.now, &boot, self.random.u32(..), self.slots);
+        site.clock_from = self.booted_at + self.no_clock_for;
         site.tell(Event::Started, Waiter::Nobody);
         self.site = Some(site);
         self.site_line("starts");
@@ -131,6 +132,9 @@ impl World {
         self.process += 1;
         self.wakes_at = None;
         self.boot += u64::from(power);
+        if power {
+            self.booted_at = self.now;
+        }
         for body in std::mem::take(&mut self.bodies.under_way).into_values() {
             if self.devices[body.device].is_receiving() {
                 let act = self.devices[body.device].received(body.have(self.now));
