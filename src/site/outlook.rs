@@ -21,6 +21,13 @@ pub struct Outlook {
     pub next_change: Option<SiteTime>,
 }
 
+impl Outlook {
+    /// When to step again although nothing happens.
+    pub fn wakes_at(&self) -> Option<SiteTime> {
+        self.next_due.into_iter().chain(self.next_change).min()
+    }
+}
+
 /// Makes outlooks; gateways with the same order share the artifact's description.
 #[derive(Debug, Default)]
 pub(super) struct Views {

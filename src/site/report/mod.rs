@@ -3,7 +3,9 @@
 mod artifacts;
 mod gateways;
 mod journal;
+mod names;
 mod opens;
+mod order;
 mod registration;
 mod status;
 mod why;
@@ -11,12 +13,14 @@ mod why;
 pub use artifacts::{FreedFile, FreedFiles, KnownArtifact, KnownArtifacts, ProgressLine, artifacts, freed};
 pub use gateways::{GatewayLine, GatewayList, MemberLine, gateways};
 pub use journal::{JournalFilter, JournalRowLine, JournalRows, journal};
+pub use names::no_such_gateway;
 pub use opens::OpensLine;
+pub use order::{Before, OrderLine, Ordered, Wanted, ordered, standing_orders, understood};
 pub use registration::{Acceptance, Accepted, GuesserLine, NotAccepted, PendingLine, guessers, pending};
 pub use status::{
     ArtifactLine, ClockLine, Counters, GatewayCount, RefusalLine, RolloutLine, SiteFileLine, Status, WaveLine, status,
 };
-pub use why::{JournalLine, MemberWhy, ROWS_FOR_WHY, Why, no_such_gateway, why};
+pub use why::{JournalLine, MemberWhy, ROWS_FOR_WHY, Why, why};
 
 /// Whoever answers runs, also one of a version that does not say so.
 fn yes() -> bool {

@@ -1,23 +1,25 @@
 //! The process: the heart, the board, who is there, and one commit in flight.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
-use lamplighter::device::ddi::Pending;
-use lamplighter::device::{Board, Pacing, Presence};
-
-use lamplighter::model::{ActionId, Event, Now, SiteTime, Verdict};
-use lamplighter::site::{Core, Outlook};
-use lamplighter::store::{Batch, SavedTime, Snapshot};
-
-use crate::fleet::{OFFLINE_AFTER, POLL, settings};
-use crate::link::Ask;
+use super::link::Ask;
+use crate::device::ddi::{self, Pending};
+use crate::device::{Board, Pacing, Presence};
+use crate::engine::Settings;
+use crate::model::{ActionId, Event, Now, SiteTime, Verdict};
+use crate::site::{Core, Outlook};
+use crate::store::{Batch, SavedTime, Snapshot};
 
 /// At most so many events in a step, as in the real loop.
 const MOST_EVENTS: usize = 64;
 
+/// The real loop looks at its clocks so often.
+const HEARTBEAT: Duration = Duration::from_secs(15);
+
 /// Who waits for a verdict.
 #[derive(Debug)]
-pub enum Waiter {
+pub(super) enum Waiter {
     Nobody,
     /// A gateway with an open request.
     Request(usize, Ask, Pending),
@@ -29,7 +31,7 @@ pub enum Waiter {
 
 /// A step that is being committed.
 #[derive(Debug)]
-pub struct InFlight {
+pub(super) struct InFlight {
     pub batch: Batch,
     pub events: Vec<Event>,
     pub verdicts: Vec<Verdict>,
@@ -39,45 +41,62 @@ pub struct InFlight {
     outlook: Outlook,
 }
 
+/// What a process begins with.
+pub(super) struct Start {
+    pub snapshot: Snapshot,
+    /// The virtual time.
+    pub at: u64,
+    pub boot: String,
+    pub random: u32,
+    pub settings: Settings,
+    pub offline_after: Duration,
+}
+
+/// A process of the site.
 #[derive(Debug)]
 pub struct Site {
+    /// The heart.
     pub core: Core,
-    pub board: Board,
-    pub presence: Presence,
-    pub in_flight: Option<InFlight>,
+    pub(super) board: Board,
+    pub(super) presence: Presence,
+    pub(super) device: ddi::Settings,
+    pub(super) in_flight: Option<InFlight>,
     inbox: VecDeque<(Event, Waiter)>,
+    boot: String,
     /// Site time is this at that virtual time.
     origin: (SiteTime, u64),
     next_due: Option<SiteTime>,
-    stepped_at: SiteTime,
-    /// Until this virtual time the wall clock is not trusted.
-    pub clock_from: u64,
+    /// The loop looks at its clocks then, as one of them was set.
+    looks_at: Option<SiteTime>,
     /// What the board shows may not be what the store says.
-    pub stale: bool,
+    pub(super) stale: bool,
 }
 
 /// What to tell whom after a commit.
-pub struct Published {
+pub(super) struct Published {
     pub answers: Vec<(Waiter, Option<Verdict>)>,
-    pub outlook: Outlook,
+    /// Some artifact is wanted, and that is news.
+    pub wants: bool,
 }
 
 impl Site {
     /// A process that starts at a virtual time with what the store says.
-    pub fn start(snapshot: Snapshot, at: u64, boot: &str, random: u32, slots: u32) -> Self {
-        let saved = snapshot.time.clone();
-        let gap = std::time::Duration::from_millis(at.saturating_sub(saved.boot_ms));
+    pub(super) fn start(start: Start, device: ddi::Settings) -> Self {
+        let Start { snapshot, at, boot, random, settings, offline_after } = start;
+        let saved = &snapshot.time;
+        let gap = Duration::from_millis(at.saturating_sub(saved.boot_ms));
         let time = saved.site.resumed((saved.boot_id == boot).then_some(gap));
         let mut site = Self {
-            core: Core::rebuild(snapshot, settings(slots), ActionId::base(random)),
+            core: Core::rebuild(snapshot, settings, ActionId::base(random)),
             board: Board::default(),
-            presence: Presence::new(Pacing { told: POLL, offline_after: OFFLINE_AFTER }),
+            presence: Presence::new(Pacing { told: device.poll_interval, offline_after }),
+            device,
             in_flight: None,
             inbox: VecDeque::new(),
+            boot,
             origin: (time, at),
             next_due: None,
-            stepped_at: time,
-            clock_from: 0,
+            looks_at: None,
             stale: false,
         };
         site.meet_gateways(at);
@@ -85,11 +104,11 @@ impl Site {
     }
 
     /// After a failed commit: the same process with what the store says now. Its time goes on.
-    pub fn rebuild(&mut self, snapshot: Snapshot, at: u64, random: u32, slots: u32) -> Vec<Waiter> {
-        self.core = Core::rebuild(snapshot, settings(slots), ActionId::base(random));
+    pub(super) fn rebuild(&mut self, start: Start) -> Vec<Waiter> {
+        self.core = Core::rebuild(start.snapshot, start.settings, ActionId::base(start.random));
         // the board stays as it was until the next outlook: its links are hints
         (self.stale, self.next_due) = (true, None);
-        self.meet_gateways(at);
+        self.meet_gateways(start.at);
         let flying = self.in_flight.take().into_iter().flat_map(|flying| flying.waiters);
         flying.chain(self.inbox.drain(..).map(|(_, waiter)| waiter)).collect()
     }
@@ -104,69 +123,72 @@ impl Site {
     /// Site time at a virtual time.
     pub fn time(&self, at: u64) -> SiteTime {
         let (time, origin) = self.origin;
-        time.plus(std::time::Duration::from_millis(at - origin))
+        time.plus(Duration::from_millis(at.saturating_sub(origin)))
     }
 
     /// The virtual time of a site time.
     fn virtual_time(&self, time: SiteTime) -> u64 {
         let (origin, at) = self.origin;
-        at + u64::try_from(time.since(origin).as_millis()).unwrap()
+        at.saturating_add(u64::try_from(time.since(origin).as_millis()).unwrap_or(u64::MAX))
     }
 
-    pub fn tell(&mut self, event: Event, waiter: Waiter) {
+    /// The wall clock was set: the loop notices at its next heartbeat.
+    pub(super) fn clock_was_set(&mut self, at: u64) {
+        self.looks_at = Some(self.time(at).plus(HEARTBEAT));
+    }
+
+    pub(super) fn tell(&mut self, event: Event, waiter: Waiter) {
         self.inbox.push_back((event, waiter));
     }
 
-    pub fn is_idle(&self) -> bool {
+    pub(super) fn is_idle(&self) -> bool {
         self.in_flight.is_none() && self.inbox.is_empty()
     }
 
     /// When the loop wakes although nothing happens; while it commits it looks at no clock.
-    pub fn wakes_at(&self) -> Option<u64> {
+    pub(super) fn wakes_at(&self) -> Option<u64> {
         if self.in_flight.is_some() {
             return None;
         }
-        let due = [self.next_due, self.presence.next_due()].into_iter().flatten().min()?;
+        let due = [self.next_due, self.looks_at, self.presence.next_due()].into_iter().flatten().min()?;
         Some(self.virtual_time(due))
     }
 
     /// Takes what waits and steps; true if a commit is in flight now.
-    pub fn step(&mut self, at: u64, boot: &str) -> bool {
+    pub(super) fn step(&mut self, at: u64, wall: Option<i64>) -> bool {
         let now = self.time(at);
         for event in self.presence.due(now) {
             self.tell(event, Waiter::Nobody);
         }
-        let due = self.next_due.is_some_and(|due| due <= now);
+        let due = [self.next_due, self.looks_at].into_iter().flatten().any(|due| due <= now);
         if self.in_flight.is_some() || (self.inbox.is_empty() && !due) {
             return false;
         }
-        self.stepped_at = now;
+        self.looks_at = None;
         let taken = self.inbox.len().min(MOST_EVENTS);
         let (events, waiters): (Vec<_>, Vec<_>) = self.inbox.drain(..taken).unzip();
-        // it began in 1970
-        let wall = (at >= self.clock_from).then(|| i64::try_from(at).unwrap());
         let mut stepped = self.core.step(Now { site: now, wall }, events.clone());
-        assert_eq!(stepped.verdicts.len(), events.len());
-        let next_due = stepped.outlook.next_due.into_iter().chain(stepped.outlook.next_change).min();
-        assert!(next_due.is_none_or(|due| due > now), "at {now:?} something is due at {next_due:?}: a busy loop");
-        stepped.batch.time = SavedTime { site: now, boot_id: boot.into(), boot_ms: at, trusted: None };
+        stepped.batch.time = SavedTime { site: now, boot_id: self.boot.clone(), boot_ms: at, trusted: None };
         let (batch, verdicts, outlook) = (stepped.batch, stepped.verdicts, stepped.outlook);
         self.in_flight = Some(InFlight { batch, events, verdicts, wall, waiters, outlook });
         true
     }
 
+    /// What the step in flight left due although its time has come.
+    pub(super) fn overdue(&self, at: u64) -> Option<SiteTime> {
+        self.in_flight.as_ref()?.outlook.wakes_at().filter(|due| *due <= self.time(at))
+    }
+
     /// The commit is durable: only now does anyone outside see what was decided.
-    pub fn publish(&mut self) -> Published {
-        let InFlight { verdicts, waiters, outlook, .. } = self.in_flight.take().expect("a commit is in flight");
-        for (id, entry) in &outlook.board {
-            self.board.put(id.clone(), entry.clone());
+    pub(super) fn publish(&mut self) -> Option<Published> {
+        let InFlight { verdicts, waiters, outlook, .. } = self.in_flight.take()?;
+        let wakes_at = outlook.wakes_at();
+        for (id, entry) in outlook.board {
+            self.board.put(id, entry);
         }
         self.board.complete();
-        // the loop looks at the clock now and then
-        let clock =
-            Some(self.clock_from).filter(|from| *from > self.virtual_time(self.stepped_at)).map(|from| self.time(from));
-        let due = [outlook.next_due, outlook.next_change, clock].into_iter().flatten().min();
-        (self.stale, self.next_due) = (false, due);
-        Published { answers: waiters.into_iter().zip(verdicts.into_iter().map(Some)).collect(), outlook }
+        (self.stale, self.next_due) = (false, wakes_at);
+        let wants = outlook.wanted.is_some_and(|wanted| !wanted.is_empty());
+        Some(Published { answers: waiters.into_iter().zip(verdicts.into_iter().map(Some)).collect(), wants })
     }
 }
