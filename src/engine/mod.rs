@@ -39,6 +39,7 @@ mod state;
 mod target;
 mod version;
 mod wave;
+mod window;
 
 pub use allowance::Allowance;
 pub use apply::apply;
@@ -54,5 +55,6 @@ pub use plan::{Plan, Planned, PlannedWave, declared, plan};
 pub use sequence::order_key;
 pub use settle::{settle, settle_all};
 pub use state::{Action, Artifact, Frozen, Gateway, Member, Orders, Rollout, Served, Site, State, Step, Tripped, Wave};
+pub use window::{Gate, next_change};
 
 pub use crate::model::Settings;
