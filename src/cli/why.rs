@@ -106,6 +106,7 @@ fn membership(member: &MemberWhy) -> String {
     let due = member.due_seconds.map(|seconds| format!("in {}", span(seconds)));
     let retries = step == "Waiting" && member.reason.as_deref() != Some("Cancelling");
     line(if retries { "retry" } else { "deadline" }, due.as_deref());
+    line("variant", member.variant.map(|variant| variant.to_string()).as_deref());
     line("wave", member.wave.map(|wave| wave.to_string()).as_deref());
     let (used, allowed) = member.attempts;
     line("attempts", Some(&format!("{used} of {allowed} used")));

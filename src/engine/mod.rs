@@ -46,5 +46,6 @@ pub use phase::{Phase, Steps, Summary, phase, steps, summary};
 pub use sequence::order_key;
 pub use settle::{settle, settle_all};
 pub use state::{Action, Artifact, Frozen, Gateway, Member, Rollout, Served, Site, State, Step, Tripped, Wave};
+pub use target::files_in_use;
 
 pub use crate::model::Settings;

@@ -26,6 +26,7 @@ mod settings;
 mod source;
 mod texts;
 mod time;
+mod variants;
 mod version;
 
 pub use action_id::ActionId;
@@ -55,6 +56,7 @@ pub use settings::Settings;
 pub use source::Source;
 pub use texts::Texts;
 pub use time::{Now, SiteTime};
+pub use variants::{Variant, Variants};
 pub use version::Version;
 
 /// Why a text is not the value it should be: a lower-case fragment that completes "field X: …".

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::gateways::reason;
 use crate::device::Progress;
 use crate::engine::{Member, Rollout, State, Step};
-use crate::model::{ControllerId, JournalEntry, SiteTime, Texts, WaitingReason};
+use crate::model::{ControllerId, JournalEntry, SiteTime, SkippedReason, Texts, WaitingReason};
 
 /// So many of the newest rows of the journal are looked through.
 pub const ROWS_FOR_WHY: usize = 4_000;
@@ -50,6 +50,9 @@ pub struct MemberWhy {
     pub rollout: String,
     /// To which version.
     pub version: String,
+    /// Which of the rollout's variants it gets, from 1, if there are several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variant: Option<u32>,
     /// How far it is.
     pub step: String,
     /// For how long by now.
@@ -138,6 +141,7 @@ fn member_why(rollout: &Rollout, member: &Member, now: SiteTime, progress: Optio
     MemberWhy {
         rollout: rollout.identity.to_string(),
         version: rollout.spec.artifact.key.to_string(),
+        variant: variant(rollout, member),
         step: member.step.name().into(),
         step_seconds: now.since(member.since).as_secs(),
         reason: reason(member.step),
@@ -154,6 +158,13 @@ fn member_why(rollout: &Rollout, member: &Member, now: SiteTime, progress: Optio
             None => format!("{}/{}", progress.done, progress.of),
         }),
     }
+}
+
+fn variant(rollout: &Rollout, member: &Member) -> Option<u32> {
+    let chosen = rollout.spec.variants.is_some()
+        && rollout.frozen.is_some()
+        && member.step != Step::Skipped(SkippedReason::NoVariant);
+    chosen.then(|| u32::from(member.variant) + 1)
 }
 
 /// What reasons say where a person need not do anything.

@@ -15,4 +15,5 @@ mod offline;
 mod pacing;
 mod registered;
 pub(crate) mod site;
+mod variants;
 mod waves;
