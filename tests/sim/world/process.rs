@@ -149,7 +149,7 @@ impl World {
     pub(super) fn verified(&mut self) {
         let Some(site) = &mut self.site else { return };
         let wanted = lamplighter::engine::wanted_artifacts(site.core.state());
-        for spec in wanted.into_values() {
+        for spec in wanted {
             let fact = ArtifactFact::Verified(fleet::sums());
             site.tell(Event::Artifact(spec.key.digest, fact), Waiter::Nobody);
         }
