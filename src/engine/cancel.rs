@@ -9,14 +9,17 @@ use crate::model::{
     What,
 };
 
-/// Calls off a rollout and what is left of its earlier revisions. It latches: taking the word back revives nothing.
-pub(super) fn call_off(draft: &mut Draft, identity: &Identity) {
+/// Calls off a rollout and what is left of its earlier revisions; says whether there was any. It latches: taking the word
+/// back revives nothing.
+pub(super) fn call_off(draft: &mut Draft, identity: &Identity, how: &str) -> bool {
     let rollouts = draft.state.rollouts.iter();
     let concerned = rollouts.filter(|(_, rollout)| rollout.identity == *identity && !rollout.cancelled);
-    for id in concerned.map(|(id, _)| *id).collect::<Vec<_>>() {
-        draft.edit_rollout(id, |rollout| rollout.cancelled = true);
-        draft.note_rollout(What::RolloutCancelled, id, "by its spec");
+    let concerned: Vec<_> = concerned.map(|(id, _)| *id).collect();
+    for id in &concerned {
+        draft.edit_rollout(*id, |rollout| rollout.cancelled = true);
+        draft.note_rollout(What::RolloutCancelled, *id, how);
     }
+    !concerned.is_empty()
 }
 
 /// Ends the members of a rollout that was called off, or has their gateways told.

@@ -147,9 +147,9 @@ fn park(draft: &mut Draft, id: RolloutId) {
 fn stopped(state: &State, rollout: &Rollout, id: &ControllerId) -> Option<WaitingReason> {
     let gateway = state.gateways.get(id)?;
     match () {
-        () if gateway.spec.hold => Some(WaitingReason::Held),
+        () if brake::is_held(state, gateway) => Some(WaitingReason::Held),
         () if gateway.duplicate => Some(WaitingReason::DuplicateIdentity),
-        () => rollout.is_stopped().then_some(WaitingReason::Paused),
+        () => brake::is_stopped(state, rollout).then_some(WaitingReason::Paused),
     }
 }
 

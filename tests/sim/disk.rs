@@ -52,6 +52,7 @@ impl Disk {
             members: all(&snapshot.members),
             artifacts: all(&snapshot.artifacts),
             drops: all(&snapshot.drops),
+            orders: all(&snapshot.orders),
             journal: Vec::new(),
         };
         assert!(real.commit(&everything, Ending::Done));
@@ -128,6 +129,7 @@ pub fn apply(snapshot: &mut Snapshot, batch: &Batch) {
     put(&mut snapshot.members, &batch.members);
     put(&mut snapshot.artifacts, &batch.artifacts);
     put(&mut snapshot.drops, &batch.drops);
+    put(&mut snapshot.orders, &batch.orders);
 }
 
 fn all<K: Clone, V: Clone>(table: &BTreeMap<K, V>) -> Vec<(K, Option<V>)> {

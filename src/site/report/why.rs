@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::gateways::reason;
+use super::names;
 use crate::device::Progress;
 use crate::engine::{Member, Rollout, State, Step};
 use crate::model::{ControllerId, JournalEntry, SiteTime, SkippedReason, Texts, WaitingReason};
@@ -93,11 +94,6 @@ pub struct JournalLine {
     pub detail: String,
 }
 
-/// What is said when nobody is called so.
-pub fn no_such_gateway(who: &str) -> String {
-    format!("there is no gateway {who:?}; `lamplighter status --gateways` lists them")
-}
-
 /// Finds a gateway by its name or its controller id, and explains it.
 pub fn why(
     state: &State,
@@ -107,10 +103,7 @@ pub fn why(
     progress: impl Fn(&ControllerId) -> Option<Progress>,
     journal: &[JournalEntry],
 ) -> Option<Why> {
-    // one that got another controller id is there twice, and the manifests know the newer
-    let called = || state.gateways.iter().filter(|(_, gateway)| gateway.spec.name == who);
-    let named = || called().find(|(_, gateway)| gateway.listed).or_else(|| called().next());
-    let (id, gateway) = state.gateways.get_key_value(who).or_else(named)?;
+    let (id, gateway) = names::gateway(state, who)?;
     let mut rollouts: Vec<_> =
         state.rollouts.values().filter_map(|rollout| Some((rollout, rollout.members.get(id)?))).collect();
     rollouts.sort_by_key(|(rollout, _)| std::cmp::Reverse(rollout.arrival));
