@@ -55,6 +55,7 @@ pub use plan::{Plan, Planned, PlannedWave, declared, plan};
 pub use sequence::order_key;
 pub use settle::{settle, settle_all};
 pub use state::{Action, Artifact, Frozen, Gateway, Member, Orders, Rollout, Served, Site, State, Step, Tripped, Wave};
+pub use target::files_in_use;
 pub use window::{Gate, next_change};
 
 pub use crate::model::Settings;
