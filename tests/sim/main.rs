@@ -13,4 +13,5 @@ mod calm;
 mod crash_at_every_commit;
 mod people;
 mod props;
+mod scenarios;
 mod storms;
