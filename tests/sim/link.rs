@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, StatusCode};
 use lamplighter::device::ddi::{self, Download, Head, Pending, Response};
-use lamplighter::device::{Board, Presence};
+use lamplighter::device::{Attendance, Board};
 use lamplighter::model::{
     ActionId, Ask as AskFor, Client, ControllerId, Digest, Event, Execution, Finished, SiteTime, TokenHash, Verdict,
 };
@@ -89,7 +89,7 @@ pub fn token_hash(id: &ControllerId) -> TokenHash {
 /// Asks the device room. The events are to be told first.
 pub fn ask(
     board: &Board,
-    presence: &mut Presence,
+    presence: &mut Attendance,
     now: SiteTime,
     (id, client): (&ControllerId, Client),
     ask: &Ask,
@@ -129,12 +129,12 @@ pub fn ask(
 }
 
 /// The reply to a request that waited for a verdict; none if the commit failed.
-pub fn reply(ask: &Ask, pending: Pending, presence: &mut Presence, verdict: Option<Verdict>) -> Reply {
+pub fn reply(ask: &Ask, pending: Pending, presence: &mut Attendance, verdict: Option<Verdict>) -> Reply {
     read(ask, &pending.respond(presence, verdict))
 }
 
 /// The reply to a request for bytes.
-pub fn first_byte(ask: &Ask, download: &Download, presence: &mut Presence, verdict: Option<Verdict>) -> Reply {
+pub fn first_byte(ask: &Ask, download: &Download, presence: &mut Attendance, verdict: Option<Verdict>) -> Reply {
     match download.respond(presence, verdict) {
         Ok(head) => read(ask, &head),
         Err(refused) => read(ask, &refused),

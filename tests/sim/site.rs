@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use lamplighter::device::ddi::Pending;
-use lamplighter::device::{Board, Pacing, Presence};
+use lamplighter::device::{Attendance, Board, Pacing};
 
 use lamplighter::model::{ActionId, Event, Now, SiteTime, Verdict};
 use lamplighter::site::{Core, Outlook};
@@ -41,7 +41,7 @@ pub struct InFlight {
 pub struct Site {
     pub core: Core,
     pub board: Board,
-    pub presence: Presence,
+    pub presence: Attendance,
     pub in_flight: Option<InFlight>,
     inbox: VecDeque<(Event, Waiter)>,
     /// Site time is this at that virtual time.
@@ -66,7 +66,7 @@ impl Site {
         let mut site = Self {
             core: Core::rebuild(snapshot, settings(slots), ActionId::base(random)),
             board: Board::default(),
-            presence: Presence::new(Pacing { told: POLL, offline_after: OFFLINE_AFTER }),
+            presence: Attendance::new(Pacing { told: POLL, offline_after: OFFLINE_AFTER }),
             in_flight: None,
             inbox: VecDeque::new(),
             origin: (time, at),
@@ -89,8 +89,9 @@ impl Site {
 
     fn meet_gateways(&mut self, at: u64) {
         let now = self.time(at);
-        let gateways = self.core.state().gateways.iter();
-        let known = gateways.map(|(id, g)| (id.clone(), g.presence, g.interval, g.client)).collect::<Vec<_>>();
+        let state = self.core.state();
+        let known = state.gateways.iter();
+        let known = known.map(|(id, g)| (id.clone(), g.presence, state.comes_by(g), g.client)).collect::<Vec<_>>();
         self.presence.start(now, known);
     }
 
