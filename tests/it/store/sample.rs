@@ -125,7 +125,7 @@ pub fn time(n: u64) -> SavedTime {
 
 pub fn site(n: u64) -> SiteRecord {
     let base = ActionId::base(42);
-    let told = Some(std::time::Duration::from_secs(n));
+    let told = Some(Duration::from_secs(n));
     let (action_next, rollout_next) = (base.next(), RolloutId(n));
     SiteRecord { action_base: base, action_next, rollout_next, arrivals: n, lost: false, told }
 }
