@@ -73,7 +73,7 @@ pub(super) fn rollout(draft: &mut Draft, identity: Identity, spec: RolloutSpec, 
     let cancelled = spec.cancelled.then(|| identity.clone());
     let id = revision(draft, identity, spec, origin);
     if let Some(identity) = cancelled {
-        cancel::call_off(draft, &identity);
+        cancel::call_off(draft, &identity, "by its spec");
     }
     id
 }
@@ -92,6 +92,8 @@ fn revision(draft: &mut Draft, identity: Identity, spec: RolloutSpec, origin: De
             if changed {
                 draft.edit_rollout(id, |rollout| {
                     (rollout.spec, rollout.origin, rollout.listed) = (Rc::new(spec), origin, true);
+                    // its windows may be others
+                    rollout.gate = None;
                 });
             }
             return id;
@@ -119,6 +121,7 @@ fn revision(draft: &mut Draft, identity: Identity, spec: RolloutSpec, origin: De
         members: Default::default(),
         queue: Rc::default(),
         next_due: None,
+        gate: None,
     };
     draft.add_rollout(id, rollout);
     draft.note_rollout(What::RolloutAccepted, id, "");

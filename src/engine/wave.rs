@@ -3,7 +3,7 @@
 use super::brake;
 use super::draft::Draft;
 use super::state::{Frozen, Rollout, State, Step, Wave};
-use crate::model::{ControllerId, Percent, RolloutId, SiteTime, SkippedReason, Version, WaitingReason, WaveSpec, What};
+use crate::model::{ControllerId, Percent, RolloutId, SiteTime, SkippedReason, WaitingReason, WaveSpec, What};
 
 /// How a wave stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,7 +46,7 @@ pub(super) fn freeze(draft: &mut Draft, id: RolloutId) {
 }
 
 /// The sizes of the waves for so many members; who is left follows as a last wave, and no wave is empty.
-fn plan(specs: &[WaveSpec], total: u32, now: SiteTime) -> Vec<Wave> {
+pub(super) fn plan(specs: &[WaveSpec], total: u32, now: SiteTime) -> Vec<Wave> {
     let mut waves: Vec<Wave> = Vec::new();
     let mut left = total;
     for spec in specs.iter().chain([&WaveSpec::REST]) {
@@ -131,9 +131,4 @@ fn proof(state: &State, rollout: &Rollout, at: usize, wave: &Wave, opened: SiteT
         () if may_come => Proof::Open,
         () => Proof::Unproven,
     }
-}
-
-/// A gateway reported a version: does it say that a member of this rollout has arrived?
-pub(super) fn has_target(rollout: &Rollout, version: Option<&Version>) -> bool {
-    version == Some(&rollout.spec.artifact.key.version)
 }

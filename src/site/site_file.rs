@@ -75,7 +75,7 @@ pub(super) async fn follow(file: SiteFile, pace: Pace, said: watch::Sender<Said>
 impl Shell {
     /// Puts in force what can be of what the site file says now.
     pub async fn reload(&mut self, said: Result<SiteConfig, String>) {
-        let now = self.clock.now().site;
+        let now = self.clock.site_now();
         let new = match said {
             Ok(new) => new,
             Err(why) => {

@@ -62,7 +62,8 @@ impl Download {
     pub fn may_begin(verdict: &Verdict) -> bool {
         match verdict {
             Verdict::Accepted | Verdict::Deploy | Verdict::AlreadyClosed => true,
-            Verdict::Withdrawn
+            Verdict::Already
+            | Verdict::Withdrawn
             | Verdict::Unknown
             | Verdict::OverQuota
             | Verdict::NotYet
