@@ -100,6 +100,9 @@ pub struct SiteRecord {
     /// The store before this one was lost: offer nothing until a person says so.
     #[serde(default)]
     pub lost: bool,
+    /// The poll interval that gateways were told last, so that a start with another one is noticed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub told: Option<Duration>,
 }
 
 /// A gateway.

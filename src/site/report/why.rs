@@ -146,11 +146,11 @@ pub fn why(
         saved_at: None,
         name: gateway.spec.name.clone(),
         controller_id: id.to_string(),
-        presence: format!("{:?}", gateway.presence),
+        presence: gateway.presence.to_string(),
         polled_ago_seconds: polled(id).map(|at| now.since(at).as_secs()),
         hold: engine::is_held(state, gateway),
         holds: holds(state, id, gateway, now),
-        client: format!("{:?}", gateway.client),
+        client: gateway.client.to_string(),
         labels: gateway.spec.labels.clone(),
         attributes: gateway.attributes.clone(),
         rollouts: rollouts

@@ -135,7 +135,9 @@ pub fn time(n: u64) -> SavedTime {
 
 pub fn site(n: u64) -> SiteRecord {
     let base = ActionId::base(42);
-    SiteRecord { action_base: base, action_next: base.next(), rollout_next: RolloutId(n), arrivals: n, lost: false }
+    let told = Some(Duration::from_secs(n));
+    let (action_next, rollout_next) = (base.next(), RolloutId(n));
+    SiteRecord { action_base: base, action_next, rollout_next, arrivals: n, lost: false, told }
 }
 
 pub fn gateway_id(n: u32) -> ControllerId {
