@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use lamplighter::model::{ActionId, ControllerId, Event, Intent, RolloutId, Verdict};
+use lamplighter::model::{ActionId, ControllerId, Event, Intent, Order, RolloutId, StandingOrder, Verdict};
 use lamplighter::store::{Batch, MemberRecord, RolloutRecord, Snapshot, StepRecord};
 
 use crate::disk;
@@ -54,6 +54,7 @@ impl Oracle {
     pub fn done(&mut self, step: &InFlight) {
         self.uncertain = None;
         let before = self.committed.rollouts.clone();
+        let mut standing: BTreeSet<_> = self.committed.orders.keys().cloned().collect();
         // an empty batch is not committed, nor is its time
         if !step.batch.is_empty() {
             disk::apply(&mut self.committed, &step.batch);
@@ -66,7 +67,13 @@ impl Oracle {
         for (event, verdict) in step.events.iter().zip(&step.verdicts) {
             match event {
                 Event::Listed(list) => self.declared(list.intents.iter()),
-                Event::Fetched(id, action) if *verdict == Verdict::Deploy => self.granted(&before, id, *action),
+                Event::Fetched(id, action) if *verdict == Verdict::Deploy => {
+                    self.granted(&before, &standing, id, *action);
+                }
+                Event::Order(Order::Give(order, _), _) if *verdict == Verdict::Accepted => {
+                    _ = standing.insert(order.clone())
+                }
+                Event::Order(Order::Lift(order), _) => _ = standing.remove(order),
                 _ => {}
             }
         }
@@ -85,7 +92,7 @@ impl Oracle {
     }
 
     /// A gateway is given an order: was it allowed to have it?
-    fn granted(&mut self, before: &Rollouts, id: &ControllerId, action: ActionId) {
+    fn granted(&mut self, before: &Rollouts, standing: &BTreeSet<StandingOrder>, id: &ControllerId, action: ActionId) {
         let who = format!("{id}, action {action}");
         let first = self.granted.insert((id.clone(), action));
         let (rollout_id, member) = self.offer(id).unwrap_or_else(|| panic!("{who}: no durable offer"));
@@ -96,6 +103,13 @@ impl Oracle {
         if first {
             assert!(!self.held.contains(id), "{who}: given while held");
             assert!(!self.paused.contains(&rollout.identity.0), "{who}: given while paused");
+            let name = &rollout.identity;
+            let orders = [
+                StandingOrder::Pause(name.clone()),
+                StandingOrder::Cancel(name.clone()),
+                StandingOrder::Hold(id.clone()),
+            ];
+            assert!(orders.iter().all(|order| !standing.contains(order)), "{who}: given against an order on the spot");
             assert!(!was_stopped, "{who}: given after the limit was committed");
             assert!(wave_is_open(rollout, member), "{who}: given before its wave opened");
         }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use lamplighter::engine::Step;
-use lamplighter::model::{ControllerId, FailedReason, Listing, Presence, WaitingReason};
+use lamplighter::model::{ControllerId, FailedReason, Listing, Order, Presence, WaitingReason};
 
 use crate::bodies::Bodies;
 use crate::device::Device;
@@ -37,6 +37,8 @@ enum Happening {
     SiteStarts,
     /// People declare something else.
     Declare(usize),
+    /// A person gives an order on the spot.
+    Order(usize),
     /// An artifact is in the cache.
     Verified(u64),
 }
@@ -73,6 +75,9 @@ pub struct World {
     /// What people declare, and when.
     declarations: Vec<Listing>,
     declared: usize,
+    /// What people say on the spot.
+    orders: Vec<Order>,
+    ordered: usize,
     trail: Vec<String>,
 }
 
@@ -115,6 +120,8 @@ impl World {
             wakes_at: None,
             declarations: Vec::new(),
             declared: 0,
+            orders: Vec::new(),
+            ordered: 0,
             trail: Vec::new(),
         };
         for (at, listing) in declarations {
@@ -127,6 +134,12 @@ impl World {
             world.act(device, crate::device::Act::Wait(wait));
         }
         world
+    }
+
+    /// At this time a person says so on the spot; the earliest first.
+    pub fn order(&mut self, at: u64, order: Order) {
+        self.later(at, Happening::Order(self.orders.len()));
+        self.orders.push(order);
     }
 
     /// Runs until nothing is left to happen but polls.
@@ -175,6 +188,7 @@ impl World {
             Happening::CommitEnds(process) if process == self.process => self.commit_ends(),
             Happening::SiteStarts => self.site_starts(),
             Happening::Declare(which) => self.declare(which),
+            Happening::Order(which) => self.ordered(which),
             Happening::Verified(process) if process == self.process => self.verified(),
             // of a turn or a process that is over
             Happening::Wake(..)
@@ -192,6 +206,7 @@ impl World {
         let quiet = state.listed && site.is_idle() && lamplighter::engine::next_due(state).is_none();
         quiet
             && self.declared == self.declarations.len()
+            && self.ordered == self.orders.len()
             && self.bodies.under_way.is_empty()
             && state.rollouts.values().flat_map(|rollout| &rollout.members).all(|(id, member)| match member.step {
                 Step::Waiting(WaitingReason::Offline) => {

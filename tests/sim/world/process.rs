@@ -32,6 +32,20 @@ impl World {
         if let Some(site) = &mut self.site {
             site.tell(Event::Listed(listing), Waiter::Nobody);
         }
+        // who was not answered says it again
+        (0..self.ordered).for_each(|which| self.say(which));
+    }
+
+    pub(super) fn ordered(&mut self, which: usize) {
+        self.ordered = self.ordered.max(which + 1);
+        self.say(which);
+    }
+
+    fn say(&mut self, which: usize) {
+        let order = self.orders[which].clone();
+        if let Some(site) = &mut self.site {
+            site.tell(Event::Order(order, "alice".into()), Waiter::Nobody);
+        }
     }
 
     /// Steps if something waits, and sees to it that the loop wakes in time.
