@@ -114,6 +114,8 @@ fn membership(member: &MemberWhy) -> String {
     // what stops it says itself what lifts it
     line("to do", member.remedy.as_deref().filter(|_| stops.is_empty()));
     let due = member.due_seconds.map(|seconds| format!("in {}", span(seconds)));
+    let opens = member.opens.as_ref().map(|opens| format!("{}, in {}", opens.local, span(opens.in_seconds)));
+    line("opens", opens.as_deref());
     let retries = step == "Waiting" && member.reason.as_deref() != Some("Cancelling");
     line(if retries { "retry" } else { "deadline" }, due.as_deref());
     // what is due has been said, and who has to do something too

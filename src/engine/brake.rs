@@ -73,6 +73,7 @@ pub(super) fn own(
         (None, Some(_)) => member.joiner && rollout.ready_at.is_some(),
         _ => false,
     };
+    let outside = rollout.outside(member);
     let brakes = [
         (!gateway.listed, WaitingReason::Unlisted),
         (is_held(state, gateway), WaitingReason::Held),
@@ -83,6 +84,7 @@ pub(super) fn own(
         // an order that waits half-way does not keep a gateway from another: what it waits for may never come
         (elsewhere.is_some_and(|member| !matches!(member.step, Step::Waiting(_))), WaitingReason::ActionOpen),
         (gateway.presence != Presence::Polling, WaitingReason::Offline),
+        (outside.is_some(), outside.unwrap_or(WaitingReason::OutsideWindow)),
         (member.retry_at.is_some_and(|at| now < at), member.pause_reason()),
     ];
     first(brakes)

@@ -193,7 +193,7 @@ impl<'s> Draft<'s> {
     /// Counts bytes sent to a member. Many small requests must not be many writes, so it is saved once per artifact's size.
     pub(super) fn spend(&mut self, rollout: RolloutId, id: &ControllerId, bytes: u64) {
         let Some(of) = self.state.rollouts.get_mut(&rollout) else { return };
-        let size = of.spec.artifact.size.max(1);
+        let Some(size) = of.file_of(id).map(|file| file.size.max(1)) else { return };
         let Some(member) = of.members.get_mut(id) else { return };
         let before = member.spent;
         member.spent = before.saturating_add(bytes);

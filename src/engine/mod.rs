@@ -31,13 +31,15 @@ mod needs;
 mod order;
 mod outlook;
 mod phase;
-mod plan;
+mod preview;
 mod retry;
 mod sequence;
 mod settle;
 mod state;
+mod target;
 mod version;
 mod wave;
+mod window;
 
 pub use allowance::Allowance;
 pub use apply::apply;
@@ -49,9 +51,10 @@ pub use needs::{Needs, may_go, names_of, needs, wanted_artifacts};
 pub use order::current;
 pub use outlook::{GatewayView, OfferView, gateway_view, next_due};
 pub use phase::{Phase, Steps, Summary, phase, steps, summary};
-pub use plan::{Plan, Planned, PlannedWave, declared, plan};
+pub use preview::{Plan, Planned, PlannedWave, declared, plan};
 pub use sequence::order_key;
 pub use settle::{settle, settle_all};
 pub use state::{Action, Artifact, Frozen, Gateway, Member, Orders, Rollout, Served, Site, State, Step, Tripped, Wave};
+pub use window::{Gate, next_change};
 
 pub use crate::model::Settings;

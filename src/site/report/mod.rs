@@ -4,6 +4,7 @@ mod artifacts;
 mod gateways;
 mod journal;
 mod names;
+mod opens;
 mod order;
 mod plan;
 mod registration;
@@ -16,12 +17,13 @@ pub use artifacts::{FreedFile, FreedFiles, KnownArtifact, KnownArtifacts, Progre
 pub use gateways::{GatewayLine, GatewayList, MemberLine, gateways};
 pub use journal::{JournalFilter, JournalRowLine, JournalRows, journal};
 pub use names::no_such_gateway;
+pub use opens::OpensLine;
 pub use order::{Before, OrderLine, Ordered, Wanted, ordered, standing_orders, understood};
 pub use plan::{LimitLine, PlanLine, PlannedLine, PlannedWaveLine, Plans, TakenLine, plans, plans_with};
 pub use registration::{Acceptance, Accepted, GuesserLine, NotAccepted, PendingLine, guessers, pending};
 pub use rollout::{RolloutWhy, rollout_why};
 pub use status::{
-    ArtifactLine, Counters, GatewayCount, RefusalLine, RolloutLine, SiteFileLine, Status, WaveLine, status,
+    ArtifactLine, ClockLine, Counters, GatewayCount, RefusalLine, RolloutLine, SiteFileLine, Status, WaveLine, status,
 };
 pub use why::{ExpectedLine, JournalLine, MemberWhy, ROWS_FOR_WHY, Why, why};
 

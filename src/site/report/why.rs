@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::OpensLine;
 use super::gateways::reason;
 use super::names;
 use super::order::OrderLine;
@@ -74,6 +75,9 @@ pub struct MemberWhy {
     pub stops: Vec<OrderLine>,
     /// Until the next try of one that waits, or until this step has taken too long.
     pub due_seconds: Option<u64>,
+    /// When updates may start next, of one that waits for a window.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opens: Option<OpensLine>,
     /// Its wave, from 1.
     pub wave: Option<u32>,
     /// Attempts used, and allowed.
@@ -162,6 +166,7 @@ fn member_why(
     progress: Option<&Progress>,
 ) -> MemberWhy {
     let (meaning, remedy) = words(member.step);
+    let size = rollout.file_for(member).size;
     let current = progress.filter(|progress| member.open_action().is_some_and(|order| order.id == progress.action));
     MemberWhy {
         rollout: rollout.identity.to_string(),
@@ -178,9 +183,12 @@ fn member_why(
             Vec::new()
         },
         due_seconds: due(member, now),
+        opens: (member.step == Step::Waiting(WaitingReason::OutsideWindow))
+            .then(|| OpensLine::of(rollout, now))
+            .flatten(),
         wave: member.wave.map(|at| u32::from(at) + 1),
         attempts: (member.attempts, rollout.spec.attempts),
-        sent: (member.spent > rollout.spec.artifact.size).then(|| member.sent(rollout.spec.artifact.size)),
+        sent: (member.spent > size).then(|| member.sent(size)),
         action: member.action.as_ref().map(|action| action.id.get()),
         message: member.message.clone(),
         progress: current.map(|progress| match &progress.message {

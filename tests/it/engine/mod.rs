@@ -18,3 +18,4 @@ mod planned;
 mod registered;
 pub(crate) mod site;
 mod waves;
+mod windows;

@@ -10,10 +10,10 @@ use lamplighter::model::{
 };
 use lamplighter::site::Core;
 use lamplighter::store::Snapshot;
+use lamplighter::world;
 use sha2::{Digest as _, Sha256};
 
 use super::ops::{ARTIFACTS, GatewayTyped, Op, RolloutTyped, VERSIONS, Which};
-use crate::disk;
 use crate::fleet;
 
 pub(super) const SLOTS: u32 = 3;
@@ -219,7 +219,7 @@ impl Run {
         let wall_less = without_walls(self.core.state());
         assert_eq!(without_walls(self.other_wall.state()), wall_less, "the wall clock changed something");
 
-        disk::apply(&mut self.records, &stepped.batch);
+        world::apply(&mut self.records, &stepped.batch);
         self.is_settled();
         self.keeps_its_caps(&before);
         let ordered = events.iter().any(|event| matches!(event, Event::Order(..)));
