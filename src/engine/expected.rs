@@ -35,7 +35,7 @@ pub enum Awaited {
     Waves,
     /// A window opens.
     Window,
-    /// The wall clock can be trusted.
+    /// The site's clock is trusted.
     Clock,
     /// A person does something.
     Person,
@@ -53,7 +53,7 @@ impl fmt::Display for Awaited {
             Self::Soak(number) => write!(f, "wave {number} to stay healthy"),
             Self::Waves => f.write_str("all waves to be proven"),
             Self::Window => f.write_str("a window to open"),
-            Self::Clock => f.write_str("a wall clock that can be trusted"),
+            Self::Clock => f.write_str("a clock that can be trusted"),
             Self::Person => f.write_str("a person"),
         }
     }
@@ -67,7 +67,7 @@ const fn awaited(what: Awaited) -> Expectation {
 pub fn expected(state: &State, rollout: &Rollout, member: &Member, now: SiteTime) -> Option<Expectation> {
     let deadline = member.action.as_ref().and_then(|action| action.deadline);
     Some(match member.step {
-        Step::Waiting(reason) => waiting(state, rollout, (member, reason), now),
+        Step::Waiting(reason) => waiting(state, rollout, member, (reason, now)),
         Step::Offered | Step::Downloading | Step::Installing | Step::Confirming => {
             Expectation { what: Awaited::Gateway, at: deadline }
         }
@@ -75,7 +75,7 @@ pub fn expected(state: &State, rollout: &Rollout, member: &Member, now: SiteTime
     })
 }
 
-fn waiting(state: &State, rollout: &Rollout, (member, reason): (&Member, WaitingReason), now: SiteTime) -> Expectation {
+fn waiting(state: &State, rollout: &Rollout, member: &Member, (reason, now): (WaitingReason, SiteTime)) -> Expectation {
     match reason {
         WaitingReason::StoreLost
         | WaitingReason::Unlisted
@@ -84,6 +84,8 @@ fn waiting(state: &State, rollout: &Rollout, (member, reason): (&Member, Waiting
         | WaitingReason::Paused => awaited(Awaited::Person),
         WaitingReason::ArtifactNotVerified => awaited(Awaited::Artifact),
         WaitingReason::WaveNotOpen => wave(state, rollout),
+        WaitingReason::OutsideWindow => window(rollout, now),
+        WaitingReason::WaitingForClock => awaited(Awaited::Clock),
         WaitingReason::Cancelling => {
             Expectation { what: Awaited::Gateway, at: member.open_action().and_then(|action| action.deadline) }
         }
@@ -95,10 +97,9 @@ fn waiting(state: &State, rollout: &Rollout, (member, reason): (&Member, Waiting
     }
 }
 
-/// When updates may start next.
 fn window(rollout: &Rollout, now: SiteTime) -> Expectation {
-    let wait = rollout.gate.as_ref().and_then(|gate| gate.opens_in(now));
-    Expectation { what: Awaited::Window, at: wait.map(|wait| now.plus(wait)) }
+    let opens_in = rollout.gate.as_ref().and_then(|gate| gate.opens_in(now));
+    Expectation { what: Awaited::Window, at: opens_in.map(|wait| now.plus(wait)) }
 }
 
 /// What the next wave waits for.

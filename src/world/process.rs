@@ -45,6 +45,10 @@ impl World {
         if let Some(listing) = self.declared.clone() {
             self.tell_site(Event::Listed(listing));
         }
+        // who was not answered says it again
+        for (order, who) in self.standing.clone() {
+            self.tell_site(Event::Order(order, who));
+        }
     }
 
     /// Steps if something waits, and sees to it that the loop wakes in time.
