@@ -48,6 +48,20 @@ pub(super) fn standing(
     (id, rollout): (RolloutId, &Rollout),
     (gateway_id, member): (&ControllerId, &Member),
 ) -> Option<WaitingReason> {
+    let own = own(state, now, (id, rollout), (gateway_id, member));
+    if own == Some(WaitingReason::Cancelling) && member.is_cancelling() {
+        return own;
+    }
+    [halt(state, rollout), own].into_iter().flatten().min()
+}
+
+/// The brake on the member itself, whatever holds its rollout.
+pub(super) fn own(
+    state: &State,
+    now: SiteTime,
+    (id, rollout): (RolloutId, &Rollout),
+    (gateway_id, member): (&ControllerId, &Member),
+) -> Option<WaitingReason> {
     let gateway = state.gateways.get(gateway_id)?;
     if member.is_cancelling() {
         return Some(WaitingReason::Cancelling);
@@ -73,7 +87,7 @@ pub(super) fn standing(
         (outside.is_some(), outside.unwrap_or(WaitingReason::OutsideWindow)),
         (member.retry_at.is_some_and(|at| now < at), member.pause_reason()),
     ];
-    [halt(state, rollout), first(brakes)].into_iter().flatten().min()
+    first(brakes)
 }
 
 fn first<const N: usize>(brakes: [(bool, WaitingReason); N]) -> Option<WaitingReason> {
@@ -96,7 +110,7 @@ pub(super) fn is_stopped(state: &State, rollout: &Rollout) -> bool {
 }
 
 /// Held by its spec or on the spot.
-pub(super) fn is_held(state: &State, gateway: &Gateway) -> bool {
+pub fn is_held(state: &State, gateway: &Gateway) -> bool {
     gateway.spec.hold || state.orders.hold(&gateway.spec.controller_id).is_some()
 }
 

@@ -277,6 +277,22 @@ impl Shell {
                     Err(error) => return Answer::Unreadable(error.to_string()),
                 }
             }
+            Query::Plan(of) => match report::plans(state, now, of.as_deref()) {
+                Ok(plans) => serde_json::to_vec(&plans),
+                Err(why) => return Answer::Nobody(why),
+            },
+            Query::PlanWith(listing) => {
+                let now = self.clock.now();
+                serde_json::to_vec(&report::plans_with(state, now, listing.intents, listing.refused))
+            }
+            Query::WhyRollout(who) => {
+                let rows = self.store.journal(report::ROWS_FOR_WHY).await.unwrap_or_default();
+                let rows: Vec<_> = rows.into_iter().map(|row| row.entry).collect();
+                match report::rollout_why(state, now, &who, &rows) {
+                    Ok(why) => serde_json::to_vec(&why),
+                    Err(why) => return Answer::Nobody(why),
+                }
+            }
             Query::Why(who) => {
                 let rows = self.store.journal(report::ROWS_FOR_WHY).await.unwrap_or_default();
                 let rows: Vec<_> = rows.into_iter().map(|row| row.entry).collect();

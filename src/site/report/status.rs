@@ -235,7 +235,7 @@ pub fn status(
     }
 }
 
-fn rollout_line(
+pub(super) fn rollout_line(
     state: &State,
     rollout: &Rollout,
     now: SiteTime,

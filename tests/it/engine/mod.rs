@@ -14,6 +14,7 @@ mod needs;
 mod offline;
 mod ordered;
 mod pacing;
+mod planned;
 mod registered;
 pub(crate) mod site;
 mod waves;

@@ -14,6 +14,7 @@ mod init;
 mod journal;
 mod kept_state;
 mod killed;
+mod ordered;
 pub mod pki;
 mod proofs;
 mod registration;
