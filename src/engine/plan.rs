@@ -130,7 +130,7 @@ fn judged<'s>(
     };
     let name = &rollout.spec.artifact.key.name;
     let version = state.gateways.get(gateway).and_then(|gateway| state.settings.version_of(gateway, name));
-    let skip = wave::has_target(rollout, version.as_ref()).then_some(SkippedReason::AlreadyInstalled);
+    let skip = rollout.has_target(member, version.as_ref()).then_some(SkippedReason::AlreadyInstalled);
     let not_open = (!open).then_some(WaitingReason::WaveNotOpen);
     let room = matches!(stored, WaitingReason::MaxInFlight | WaitingReason::DownloadSlot).then_some(stored);
     let holds = [halt, not_open, then].into_iter().flatten().min().or(room);
