@@ -34,8 +34,12 @@ struct Heart {
 
 impl Heart {
     fn new() -> Self {
-        let settings =
-            Settings { poll_interval: Duration::from_secs(60), download_slots: 24, version_keys: BTreeMap::new() };
+        let settings = Settings {
+            poll_interval: Duration::from_secs(60),
+            download_slots: 24,
+            max_in_flight: 100,
+            version_keys: BTreeMap::new(),
+        };
         let core = Core::rebuild(Snapshot::default(), settings, ActionId::base(1));
         Self { core, now: SiteTime(1_000_000), orders: BTreeMap::new(), times: Vec::new() }
     }
@@ -84,6 +88,7 @@ fn listing() -> Listing {
         artifact: ArtifactSpec { key, size: 1_000, sources: vec![source] },
         selector: selector.clone(),
         strategy: Strategy::default(),
+        gates: Vec::new(),
         deadlines: Deadlines::default(),
         attempts: Bounds::ATTEMPTS,
         max_bytes: None,

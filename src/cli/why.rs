@@ -101,6 +101,7 @@ fn membership(member: &MemberWhy) -> String {
         }
     };
     line("means", Some(&member.meaning));
+    line("because", member.because.as_deref());
     line("message", member.progress.as_deref().or(member.message.as_deref()));
     line("to do", member.remedy.as_deref());
     let due = member.due_seconds.map(|seconds| format!("in {}", span(seconds)));

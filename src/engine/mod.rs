@@ -22,15 +22,20 @@ mod download;
 mod draft;
 mod dropped;
 mod duplicate;
+mod explain;
 mod failure_limit;
 mod feedback;
+mod gate;
+mod health;
 mod listing;
 mod members;
 mod needs;
 mod outlook;
 mod phase;
+mod room;
 mod sequence;
 mod settle;
+mod spread;
 mod state;
 mod version;
 mod wave;
@@ -39,11 +44,15 @@ pub use allowance::Allowance;
 pub use apply::apply;
 pub use draft::{Changes, Draft};
 pub use dropped::MOST_DROPS;
+pub use explain::because;
+pub use gate::wanted_gates;
 pub use needs::{Needs, may_go, names_of, needs, wanted_artifacts};
 pub use outlook::{GatewayView, OfferView, gateway_view, next_due};
 pub use phase::{Phase, Steps, Summary, phase, steps, summary};
 pub use sequence::order_key;
 pub use settle::{settle, settle_all};
-pub use state::{Action, Artifact, Frozen, Gateway, Member, Rollout, Served, Site, State, Step, Tripped, Wave};
+pub use state::{
+    Action, Artifact, Frozen, GateSaid, Gateway, Member, Rollout, Served, Site, State, Step, Tripped, Wave,
+};
 
 pub use crate::model::Settings;

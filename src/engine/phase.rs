@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::spread;
 use super::state::{Member, Rollout, State, Step};
 use super::wave::{self, Proof};
 use crate::model::{ReconcilingReason, SiteTime, SkippedReason, StalledReason, WaitingReason};
@@ -147,6 +148,9 @@ fn wave_phase(state: &State, rollout: &Rollout, now: SiteTime) -> Phase {
             Phase::Stalled(StalledReason::WaveUnproven, text)
         }
         Some((at, _)) => {
+            if let Some(why) = spread::stuck(state, rollout) {
+                return Phase::Stalled(StalledReason::SpreadImpossible, why);
+            }
             Phase::Reconciling(ReconcilingReason::WaveOpen, format!("wave {} of {of} is being updated", at + 1))
         }
         None => Phase::Reconciling(ReconcilingReason::WaveOpen, "the first wave opens".into()),

@@ -1,5 +1,7 @@
 //! *As typed → model*: every value checked, every default filled in, here and nowhere else.
 
+mod brakes;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -35,6 +37,7 @@ pub fn rollout(object: &OtaRollout, setting: &Setting) -> Checked<(Identity, Rol
         artifact: artifact(&spec.artifact, setting)?,
         selector: Selector { match_labels: selector(spec.selector.match_labels.as_ref())? },
         strategy: strategy(spec.strategy.as_ref())?,
+        gates: brakes::gates(spec.gates.as_ref())?,
         deadlines: deadlines(spec.deadlines.as_ref(), setting.poll_interval)?,
         attempts: attempts(spec)?,
         max_bytes: max_bytes(spec)?,
@@ -164,6 +167,7 @@ fn strategy(typed: Option<&Strategy>) -> Checked<model::Strategy> {
     if let Some(amount) = typed.max_failures.as_ref() {
         strategy.max_failures = self::amount("spec.strategy.maxFailures", amount)?;
     }
+    strategy.spread = brakes::spread(typed.spread.as_ref())?;
     Ok(strategy)
 }
 

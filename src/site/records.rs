@@ -53,6 +53,8 @@ pub(super) fn state(snapshot: Snapshot, settings: Settings, action_base: ActionI
             .map(|(digest, record)| (digest, Artifact { sums: Some(record.sums), failed: None, names: record.names }))
             .collect(),
         drops: snapshot.drops.into_iter().map(|(digest, record)| (digest, record.order)).collect(),
+        gates: Default::default(),
+        asks_since: SiteTime::default(),
         listed: false,
         refused: Vec::new(),
     };
@@ -95,6 +97,7 @@ fn gateway_record(gateway: &Gateway) -> GatewayRecord {
         origin: gateway.origin,
         listed: gateway.listed,
         presence: gateway.presence,
+        failed: gateway.failed,
         interval: gateway.interval,
         client: gateway.client,
         attributes: gateway.attributes,
@@ -114,6 +117,8 @@ fn gateway(record: GatewayRecord) -> Gateway {
         origin: record.origin,
         listed: record.listed,
         presence: record.presence,
+        heard: false,
+        failed: record.failed,
         interval: record.interval,
         client: record.client,
         attributes: record.attributes,

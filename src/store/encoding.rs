@@ -29,14 +29,15 @@ impl Record for SavedTime {
 }
 impl Record for GatewayRecord {
     const KIND: &'static str = "a gateway";
-    /// 2: declared by a drop. 3: accepted undeclared.
-    const VERSION: u64 = 3;
+    /// 2: declared by a drop. 3: accepted undeclared. 4: that its last attempt failed is remembered.
+    const VERSION: u64 = 4;
     const OLDEST: u64 = 1;
 }
 impl Record for RolloutRecord {
     const KIND: &'static str = "a rollout";
-    /// 2: sources in the network. 3: declared by a drop; it may be cancelled, for good.
-    const VERSION: u64 = 3;
+    /// 2: sources in the network. 3: declared by a drop; it may be cancelled, for good. 4: spread and gates, which an
+    /// older binary would not keep.
+    const VERSION: u64 = 4;
     const OLDEST: u64 = 1;
 }
 impl Record for MemberRecord {
@@ -120,7 +121,7 @@ mod tests {
         };
         let old = artifact(r#"{"file":{"dir":"/m","name":"os.swu"}}"#);
         assert!(serde_json::from_str::<crate::model::ArtifactSpec>(&old).is_ok());
-        assert_eq!((RolloutRecord::OLDEST, RolloutRecord::VERSION), (1, 3));
+        assert_eq!((RolloutRecord::OLDEST, RolloutRecord::VERSION), (1, 4));
     }
 
     #[test]

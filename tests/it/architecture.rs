@@ -11,13 +11,30 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("resources", &["model"]),
     ("store", &["model"]),
     ("inside", &[]),
-    ("artifact", &["model", "inside"]),
+    ("names", &[]),
+    ("artifact", &["model", "inside", "names"]),
     ("authority", &["model"]),
     ("device", &["model"]),
+    ("gate", &["model", "names"]),
     ("intake", &["model", "resources", "inside"]),
     ("config", &["model", "resources"]),
-    ("site", &["model", "engine", "resources", "store", "artifact", "authority", "device", "intake", "config"]),
-    ("cli", &["model", "engine", "resources", "store", "artifact", "authority", "device", "intake", "config", "site"]),
+    ("site", &["model", "engine", "resources", "store", "artifact", "authority", "device", "gate", "intake", "config"]),
+    (
+        "cli",
+        &[
+            "model",
+            "engine",
+            "resources",
+            "store",
+            "artifact",
+            "authority",
+            "device",
+            "gate",
+            "intake",
+            "config",
+            "site",
+        ],
+    ),
 ];
 /// The library's and the binary's first files: they only name the rooms, or start one thing.
 const FRONT_DOORS: &[&str] = &["lib.rs", "main.rs"];

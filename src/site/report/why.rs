@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::gateways::reason;
 use crate::device::Progress;
-use crate::engine::{Member, Rollout, State, Step};
+use crate::engine::{self, Member, Rollout, State, Step};
 use crate::model::{ControllerId, JournalEntry, SiteTime, Texts, WaitingReason};
 
 /// So many of the newest rows of the journal are looked through.
@@ -58,6 +58,9 @@ pub struct MemberWhy {
     pub reason: Option<String>,
     /// What step and reason mean.
     pub meaning: String,
+    /// What it waits for just now: which cap, which line, which gate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub because: Option<String>,
     /// What a person can do; nothing, if that is so.
     pub remedy: Option<String>,
     /// Until the next try of one that waits, or until this step has taken too long.
@@ -109,8 +112,8 @@ pub fn why(
     let named = || called().find(|(_, gateway)| gateway.listed).or_else(|| called().next());
     let (id, gateway) = state.gateways.get_key_value(who).or_else(named)?;
     let mut rollouts: Vec<_> =
-        state.rollouts.values().filter_map(|rollout| Some((rollout, rollout.members.get(id)?))).collect();
-    rollouts.sort_by_key(|(rollout, _)| std::cmp::Reverse(rollout.arrival));
+        state.rollouts.iter().filter_map(|(at, rollout)| Some(((*at, rollout), rollout.members.get(id)?))).collect();
+    rollouts.sort_by_key(|((_, rollout), _)| std::cmp::Reverse(rollout.arrival));
     let progress = progress(id);
     Some(Why {
         running: true,
@@ -125,7 +128,10 @@ pub fn why(
         attributes: gateway.attributes.clone(),
         rollouts: rollouts
             .into_iter()
-            .map(|(rollout, member)| member_why(rollout, member, now, progress.as_ref()))
+            .map(|((at, rollout), member)| MemberWhy {
+                because: engine::because(state, now, at, id),
+                ..member_why(rollout, member, now, progress.as_ref())
+            })
             .collect(),
         journal: journal.iter().filter(|row| row.gateway.as_deref() == Some(id.as_str())).map(journal_line).collect(),
     })
@@ -141,6 +147,7 @@ fn member_why(rollout: &Rollout, member: &Member, now: SiteTime, progress: Optio
         step_seconds: now.since(member.since).as_secs(),
         reason: reason(member.step),
         meaning: meaning.into(),
+        because: None,
         remedy: (remedy != NOTHING).then(|| remedy.into()),
         due_seconds: due(member, now),
         wave: member.wave.map(|at| u32::from(at) + 1),
