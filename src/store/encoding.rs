@@ -137,6 +137,22 @@ mod tests {
     }
 
     #[test]
+    fn records_of_before_spread_and_gates_are_still_read() {
+        let digest = format!("sha256:{}", "ab".repeat(32));
+        let artifact = format!(r#"{{"name":"os","version":"2","digest":"{digest}","size":4,"sources":[]}}"#);
+        let second = r#"{"secs":1,"nanos":0}"#;
+        let spec = format!(
+            r#"{{"artifact":{artifact},"selector":{{"matchLabels":{{"line":"3"}}}},"strategy":{{"waves":[],"maxInFlight":"10%","maxFailures":"5%"}},"deadlines":{{"download":{second},"install":{second},"confirm":{second}}},"attempts":3,"confirmBy":"Auto","paused":false}}"#
+        );
+        let rollout = format!(r#"[3,{{"identity":"main","arrival":1,"spec":{spec},"listed":true}}]"#);
+        let rollout = decode::<RolloutRecord>(rollout.as_bytes()).unwrap();
+        assert!(rollout.spec.strategy.spread.is_none() && rollout.spec.gates.is_empty());
+        let spec = r#"{"name":"g","controllerId":"g","labels":{},"token":null,"hold":false}"#;
+        let gateway = format!(r#"[3,{{"spec":{spec},"listed":true,"presence":"Polling"}}]"#);
+        assert!(!decode::<GatewayRecord>(gateway.as_bytes()).unwrap().failed);
+    }
+
+    #[test]
     fn an_unknown_field_is_read_over() {
         let bytes = br#"[1,{"site":7,"bootId":"b","bootMs":9,"addedLater":{"x":[1]}}]"#;
         assert_eq!(decode::<SavedTime>(bytes).unwrap().boot_ms, 9);
