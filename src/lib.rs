@@ -14,3 +14,4 @@ mod names;
 pub mod resources;
 pub mod site;
 pub mod store;
+pub mod world;

@@ -16,11 +16,8 @@ const LARGE: (usize, usize) = (50_000, 40);
 
 pub fn measure() {
     measure_one(GATEWAYS, GATEWAYS, None, "");
-    let pairs = Spread {
-        label: "pair".into(),
-        max_in_flight: Some(Amount::Count(1)),
-        min_healthy: Some(Amount::Count(1)),
-    };
+    let pairs =
+        Spread { label: "pair".into(), max_in_flight: Some(Amount::Count(1)), min_healthy: Some(Amount::Count(1)) };
     measure_one(GATEWAYS, GATEWAYS, Some(pairs.clone()), " spread over pairs");
     measure_one(LARGE.0, LARGE.1, None, "");
     measure_one(LARGE.0, LARGE.1, Some(pairs), " spread over pairs");

@@ -30,13 +30,16 @@ mod health;
 mod listing;
 mod members;
 mod needs;
+mod order;
 mod outlook;
 mod phase;
+mod retry;
 mod room;
 mod sequence;
 mod settle;
 mod spread;
 mod state;
+mod target;
 mod version;
 mod wave;
 
@@ -47,12 +50,13 @@ pub use dropped::MOST_DROPS;
 pub use explain::because;
 pub use gate::wanted_gates;
 pub use needs::{Needs, may_go, names_of, needs, wanted_artifacts};
+pub use order::current;
 pub use outlook::{GatewayView, OfferView, gateway_view, next_due};
 pub use phase::{Phase, Steps, Summary, phase, steps, summary};
 pub use sequence::order_key;
 pub use settle::{settle, settle_all};
 pub use state::{
-    Action, Artifact, Frozen, GateSaid, Gateway, Member, Rollout, Served, Site, State, Step, Tripped, Wave,
+    Action, Artifact, Frozen, GateSaid, Gateway, Member, Orders, Rollout, Served, Site, State, Step, Tripped, Wave,
 };
 
 pub use crate::model::Settings;

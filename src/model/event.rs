@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::{
     ActionId, Contradiction, ControllerId, Digest, Dropped, GateAnswer, GateKey, GatewaySpec, Identity, Newcomer,
-    RolloutSpec, Settings, SiteTime, Sums,
+    Order, RolloutSpec, Settings, SiteTime, Sums,
 };
 
 /// A fact from outside.
@@ -206,18 +206,13 @@ pub enum Finished {
     None,
 }
 
-/// What a person says on the spot.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Order {
-    /// Go on although the site's memory was lost.
-    Resume,
-}
-
 /// The heart's answer to an event, given after its commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// It counted, or there was nothing to decide.
     Accepted,
+    /// It was so already.
+    Already,
     /// The order is the gateway's: it may have it now.
     Deploy,
     /// There is no such order for this gateway any more, or not now.

@@ -19,6 +19,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("intake", &["model", "resources", "inside"]),
     ("config", &["model", "resources"]),
     ("site", &["model", "engine", "resources", "store", "artifact", "authority", "device", "gate", "intake", "config"]),
+    ("world", &["model", "engine", "resources", "store", "device", "intake", "config", "site"]),
     (
         "cli",
         &[
@@ -33,6 +34,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "intake",
             "config",
             "site",
+            "world",
         ],
     ),
 ];

@@ -4,6 +4,7 @@ mod action;
 mod gate;
 mod gateway;
 mod member;
+mod orders;
 mod rollout;
 
 use std::collections::BTreeMap;
@@ -13,6 +14,7 @@ pub use action::Action;
 pub use gate::GateSaid;
 pub use gateway::{Gateway, Served};
 pub use member::{Member, Step};
+pub use orders::Orders;
 pub use rollout::{Frozen, Rollout, Tripped, Wave};
 
 use crate::model::{
@@ -36,6 +38,8 @@ pub struct State {
     /// Drops that were accepted, by the digest of the manifest: the same content changes nothing any more. Newer ones have
     /// greater numbers.
     pub drops: BTreeMap<Digest, u64>,
+    /// What people said on the spot, and has not been lifted.
+    pub orders: Orders,
     /// What gates said when they were asked last. Not on disk: an answer is good for seconds.
     pub gates: BTreeMap<GateKey, GateSaid>,
     /// What was asked before has no meaning any more: the process started or stood still then. Not on disk.

@@ -14,6 +14,7 @@ mod listing;
 mod lost;
 mod needs;
 mod offline;
+mod ordered;
 mod pacing;
 mod registered;
 pub(crate) mod site;

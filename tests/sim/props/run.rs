@@ -10,11 +10,11 @@ use lamplighter::model::{
 };
 use lamplighter::site::Core;
 use lamplighter::store::Snapshot;
+use lamplighter::world;
 use sha2::{Digest as _, Sha256};
 
 use super::brakes::Judge;
 use super::ops::{ARTIFACTS, GatewayTyped, Op, RolloutTyped, VERSIONS, Which};
-use crate::disk;
 use crate::fleet;
 
 pub(super) const SLOTS: u32 = 3;
@@ -233,7 +233,7 @@ impl Run {
 
         self.judge.looks(&before, events, &stepped.verdicts, self.now);
         self.judge.reads(&stepped.batch.journal);
-        disk::apply(&mut self.records, &stepped.batch);
+        world::apply(&mut self.records, &stepped.batch);
         self.is_settled();
         self.keeps_its_caps(&before);
         self.uses_no_id_twice();
