@@ -51,6 +51,7 @@ impl Heart {
             download_slots: 24,
             max_in_flight: 100,
             version_keys: BTreeMap::new(),
+            time_zone: Zone::utc(),
         };
         let core = Core::rebuild(Snapshot::default(), settings, ActionId::base(1));
         Self { core, now: SiteTime(1_000_000), orders: BTreeMap::new(), times: Vec::new() }
@@ -105,6 +106,7 @@ fn listing(gateways: usize, spread: Option<Spread>) -> Listing {
         attempts: Bounds::ATTEMPTS,
         max_bytes: None,
         confirm_by: ConfirmBy::ReportedVersion,
+        windows: Windows::default(),
         paused: false,
         cancelled: false,
     };

@@ -91,6 +91,8 @@ fn revision(draft: &mut Draft, identity: Identity, spec: RolloutSpec, origin: De
             if changed {
                 draft.edit_rollout(id, |rollout| {
                     (rollout.spec, rollout.origin, rollout.listed) = (Rc::new(spec), origin, true);
+                    // its windows may be others
+                    rollout.gate = None;
                 });
             }
             return id;
@@ -118,6 +120,7 @@ fn revision(draft: &mut Draft, identity: Identity, spec: RolloutSpec, origin: De
         members: Default::default(),
         queue: Rc::default(),
         next_due: None,
+        gate: None,
     };
     draft.add_rollout(id, rollout);
     draft.note_rollout(What::RolloutAccepted, id, "");

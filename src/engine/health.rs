@@ -2,16 +2,17 @@
 
 use std::collections::BTreeSet;
 
+use super::brake;
 use super::state::{Gateway, Member, State, Step};
 use crate::model::{ControllerId, Presence};
 
 /// Why a gateway does not count as healthy, whatever is under way; completes "gw-1 …".
 ///
 /// Not what it says of itself: only what was seen. One that nobody declares any more is nobody's other half.
-pub(super) fn unfit(gateway: &Gateway) -> Option<&'static str> {
+pub(super) fn unfit(state: &State, gateway: &Gateway) -> Option<&'static str> {
     match () {
         () if !gateway.listed => Some("is no longer declared"),
-        () if gateway.spec.hold => Some("is held"),
+        () if brake::is_held(state, gateway) => Some("is held"),
         () if gateway.duplicate => Some("shares its id with another machine"),
         () if gateway.failed => Some("failed its last update"),
         () if gateway.unsettled => Some("may be installing a cancelled update"),

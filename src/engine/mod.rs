@@ -22,6 +22,7 @@ mod download;
 mod draft;
 mod dropped;
 mod duplicate;
+mod expected;
 mod explain;
 mod failure_limit;
 mod feedback;
@@ -33,6 +34,7 @@ mod needs;
 mod order;
 mod outlook;
 mod phase;
+mod plan;
 mod retry;
 mod room;
 mod sequence;
@@ -42,21 +44,26 @@ mod state;
 mod target;
 mod version;
 mod wave;
+mod window;
 
 pub use allowance::Allowance;
 pub use apply::apply;
+pub use brake::is_held;
 pub use draft::{Changes, Draft};
 pub use dropped::MOST_DROPS;
+pub use expected::{Awaited, Expectation, expected, expected_of};
 pub use explain::because;
 pub use gate::wanted_gates;
 pub use needs::{Needs, may_go, names_of, needs, wanted_artifacts};
 pub use order::current;
 pub use outlook::{GatewayView, OfferView, gateway_view, next_due};
 pub use phase::{Phase, Steps, Summary, phase, steps, summary};
+pub use plan::{Plan, Planned, PlannedWave, declared, plan};
 pub use sequence::order_key;
 pub use settle::{settle, settle_all};
 pub use state::{
     Action, Artifact, Frozen, GateSaid, Gateway, Member, Orders, Rollout, Served, Site, State, Step, Tripped, Wave,
 };
+pub use window::{Gate, next_change};
 
 pub use crate::model::Settings;

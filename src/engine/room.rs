@@ -14,6 +14,13 @@ pub(super) struct Room {
     groups: Option<Groups>,
 }
 
+impl WaitingReason {
+    /// Only for room, or for what is asked once there is room: all else is out of the way.
+    pub(super) fn is_for_room(self) -> bool {
+        matches!(self, Self::MaxInFlight | Self::Spread | Self::MinHealthy | Self::DownloadSlot | Self::Gate)
+    }
+}
+
 impl Room {
     pub fn of(state: &State, id: RolloutId) -> Self {
         let groups = state.rollouts.get(&id).and_then(|rollout| Groups::of(state, rollout));

@@ -7,7 +7,7 @@ use super::draft::Draft;
 use super::room::Room;
 use super::state::{Member, Rollout, State, Step};
 use super::wave::{self, Proof};
-use super::{cancel, deadline, failure_limit, gate, members, spread};
+use super::{cancel, deadline, failure_limit, gate, members, spread, window};
 use crate::model::{ControllerId, RolloutId, SiteTime, SkippedReason, WaitingReason};
 
 /// Far more rounds than any chain of decisions is long; a bug must not become an endless loop.
@@ -16,6 +16,7 @@ const MOST_ROUNDS: usize = 1_000;
 /// Decides for the rollouts that were touched in this draft, or are due.
 pub fn settle(draft: &mut Draft) {
     let now = draft.now.site;
+    window::look(draft);
     let due: Vec<_> = draft
         .state
         .rollouts
@@ -45,10 +46,8 @@ pub fn settle(draft: &mut Draft) {
 
 /// Whose members wait for room, for the health of others, or hold room for which another may be ahead of them.
 fn concerned_by_others(state: &State) -> Vec<RolloutId> {
-    use WaitingReason::{DownloadSlot, Gate, MaxInFlight, MinHealthy, Spread};
     let several = state.rollouts.len() > 1;
-    let waits =
-        |member: &Member| matches!(member.step, Step::Waiting(MaxInFlight | Spread | MinHealthy | DownloadSlot | Gate));
+    let waits = |member: &Member| matches!(member.step, Step::Waiting(reason) if reason.is_for_room());
     let concerned = |rollout: &Rollout| {
         let spread = rollout.spec.strategy.spread.is_some();
         let stands = |member: &Member| waits(member) || (spread && member.step == Step::Offered);
@@ -79,6 +78,7 @@ fn settle_rollout(draft: &mut Draft, id: RolloutId) {
     let next_due = next_due(draft.state, rollout, draft.now.site);
     if let Some(rollout) = draft.state.rollouts.get_mut(&id) {
         rollout.next_due = next_due;
+        rollout.await_windows();
     }
 }
 
@@ -140,8 +140,8 @@ fn withdraw(draft: &mut Draft, id: RolloutId) {
     }
 }
 
-/// Takes the link from a gateway that idles half-way while it is held or its rollout stands still: it waits in nobody's way,
-/// and keeps its order. Once nobody stops it any more its deadline runs again.
+/// Takes the link from a gateway that idles half-way while it is held, its rollout stands still or no window is open: it
+/// waits in nobody's way, and keeps its order. Once nobody stops it any more its deadline runs again.
 fn park(draft: &mut Draft, id: RolloutId) {
     let Some(rollout) = draft.state.rollouts.get(&id) else { return };
     let now = draft.now.site;
@@ -168,13 +168,14 @@ fn park(draft: &mut Draft, id: RolloutId) {
     }
 }
 
-/// On whose word a member stands still.
+/// On whose word a member stands still, or for which hour.
 fn stopped(state: &State, rollout: &Rollout, id: &ControllerId) -> Option<WaitingReason> {
     let gateway = state.gateways.get(id)?;
     match () {
         () if brake::is_held(state, gateway) => Some(WaitingReason::Held),
         () if gateway.duplicate => Some(WaitingReason::DuplicateIdentity),
-        () => brake::is_stopped(state, rollout).then_some(WaitingReason::Paused),
+        () if brake::is_stopped(state, rollout) => Some(WaitingReason::Paused),
+        () => rollout.shut(),
     }
 }
 

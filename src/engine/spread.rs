@@ -40,7 +40,7 @@ impl Groups {
         let at_work = health::at_work(state);
         for (id, gateway) in &state.gateways {
             let Some(value) = gateway.spec.labels.get(label) else { continue };
-            let (fit, perhaps) = counts(gateway, at_work.contains(id));
+            let (fit, perhaps) = counts(state, gateway, at_work.contains(id));
             let count = |group: &mut Group| {
                 group.size += u32::from(gateway.listed);
                 group.fit += u32::from(fit);
@@ -79,7 +79,7 @@ impl Groups {
         if spread.max_in_flight.is_some_and(|most| in_flight >= most.of(group.size)) {
             return Some(WaitingReason::Spread);
         }
-        let (itself, _) = counts(gateway, self.at_work.contains(id));
+        let (itself, _) = counts(state, gateway, self.at_work.contains(id));
         let others = group.fit.saturating_sub(u32::from(itself));
         spread.min_healthy.filter(|least| others < least.of(group.size)).map(|_| WaitingReason::MinHealthy)
     }
@@ -94,7 +94,7 @@ impl Groups {
     /// The gateway was offered its update.
     pub fn take(&mut self, state: &State, id: &ControllerId) {
         let Some(gateway) = state.gateways.get(id) else { return };
-        let (fit, perhaps) = counts(gateway, !self.at_work.insert(id.clone()));
+        let (fit, perhaps) = counts(state, gateway, !self.at_work.insert(id.clone()));
         let value = self.spread().and_then(|spread| gateway.spec.labels.get(&spread.label));
         if let Some(group) = value.and_then(|value| self.by_value.get_mut(value)) {
             group.in_flight += 1;
@@ -105,8 +105,8 @@ impl Groups {
 }
 
 /// Does a gateway count as healthy and free, and would it if it was heard of since the start?
-fn counts(gateway: &Gateway, at_work: bool) -> (bool, bool) {
-    let perhaps = !at_work && health::unfit(gateway).is_none();
+fn counts(state: &State, gateway: &Gateway, at_work: bool) -> (bool, bool) {
+    let perhaps = !at_work && health::unfit(state, gateway).is_none();
     (perhaps && gateway.heard, perhaps)
 }
 
@@ -176,7 +176,7 @@ impl Groups {
             return Some(format!("{place}: {} under way, {most} may be", counted(group.in_flight)));
         }
         let least = spread.min_healthy?.of(group.size);
-        let (itself, _) = counts(gateway, self.at_work.contains(id));
+        let (itself, _) = counts(state, gateway, self.at_work.contains(id));
         let others = group.fit.saturating_sub(u32::from(itself));
         let away: Vec<_> = state
             .gateways
@@ -195,7 +195,7 @@ const MOST_NAMED: usize = 3;
 
 fn why_not(state: &State, id: &ControllerId, gateway: &Gateway) -> Option<&'static str> {
     let unheard = (!gateway.heard).then_some("has not polled since the site was started");
-    health::unfit(gateway).or_else(|| health::work(state, id)).or(unheard)
+    health::unfit(state, gateway).or_else(|| health::work(state, id)).or(unheard)
 }
 
 fn counted(count: u32) -> String {

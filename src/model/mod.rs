@@ -31,6 +31,8 @@ mod spread;
 mod texts;
 mod time;
 mod version;
+mod window;
+mod zone;
 
 pub use action_id::ActionId;
 pub use amount::{Amount, Percent};
@@ -64,6 +66,8 @@ pub use spread::Spread;
 pub use texts::Texts;
 pub use time::{Now, SiteTime};
 pub use version::Version;
+pub use window::{ClockTime, Day, Look, NoWindow, Opening, WhenClockUnknown, Window, WindowState, Windows};
+pub use zone::Zone;
 
 /// Why a text is not the value it should be: a lower-case fragment that completes "field X: …".
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -13,6 +13,7 @@ mod gateway;
 mod labels;
 mod object;
 mod rollout;
+mod windows;
 
 pub use amount::IntOrPercent;
 pub use bytes::{IntOrBytes, parse_bytes};
@@ -26,6 +27,7 @@ pub use object::{Kinds, Object, is_object_name};
 pub use rollout::{
     Artifact, ConfirmBy, Deadlines, Gate, MatchLabels, OtaRollout, OtaRolloutSpec, Spread, Strategy, Wave,
 };
+pub use windows::{Day, WhenClockUnknown, Window};
 
 /// The group of every kind.
 pub const GROUP: &str = "lamplighter.dev";

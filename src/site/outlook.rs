@@ -19,6 +19,15 @@ pub struct Outlook {
     pub gates: Option<BTreeSet<GateKey>>,
     /// When to step again although nothing happens.
     pub next_due: Option<SiteTime>,
+    /// When to step again because windows open or end; no deadline, so that no site time is saved for it.
+    pub next_change: Option<SiteTime>,
+}
+
+impl Outlook {
+    /// When to step again although nothing happens.
+    pub fn wakes_at(&self) -> Option<SiteTime> {
+        self.next_due.into_iter().chain(self.next_change).min()
+    }
 }
 
 /// Makes outlooks; gateways with the same order share the artifact's description.
@@ -39,7 +48,7 @@ impl Views {
         let waits = first || concerned || !changes.seen.is_empty();
         let gates = waits.then(|| engine::wanted_gates(state));
         self.shared.retain(|_, artifact| Rc::strong_count(artifact) > 1);
-        Outlook { board, wanted, gates, next_due: engine::next_due(state) }
+        Outlook { board, wanted, gates, next_due: engine::next_due(state), next_change: engine::next_change(state) }
     }
 
     fn board<'i>(

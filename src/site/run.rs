@@ -53,7 +53,7 @@ pub async fn run(file: SiteFile, config: SiteConfig, mut stop: watch::Receiver<b
     let context = context(&config, tokens, &clock, &keeper, events_in.clone());
     let (manifests, manifests_seen) = watch::channel(site_file::manifests(&config));
     let (said, said_by_file) = watch::channel(None);
-    let standing = Standing::new(&file.path, clock.now().site);
+    let standing = Standing::new(&file.path, clock.site_now());
     context.tls.replace(tls);
     let notices = Rc::new(Notices::default());
     let mut shell = Shell {
@@ -72,6 +72,7 @@ pub async fn run(file: SiteFile, config: SiteConfig, mut stop: watch::Receiver<b
         devices: context.clone(),
         notices: notices.clone(),
         next_due: None,
+        next_change: None,
         saved_at: recalled.snapshot.time.site,
         trouble: None,
         config: config.clone(),
@@ -104,7 +105,10 @@ pub async fn run(file: SiteFile, config: SiteConfig, mut stop: watch::Receiver<b
         };
         spawn_local(drops::follow(drops_there, desk));
     }
-    spawn_local(control::serve(people, Control { queries: queries_in, keeper: keeper.clone() }));
+    spawn_local(control::serve(
+        people,
+        Control { queries: queries_in, manifests: shell.manifests.subscribe(), keeper: keeper.clone() },
+    ));
     let reports = events_in.clone();
     spawn_local(async move {
         keeper.run(wanted_seen, files_seen, async |event| send(&reports, event).await).await;
@@ -143,7 +147,7 @@ fn ask_gates(
     let (allowed, allowance) = watch::channel(Rc::new(config.gates.clone()));
     let clock = clock.clone();
     spawn_local(async move {
-        let now = move || clock.now().site;
+        let now = move || clock.site_now();
         gate::follow(questions, allowance, now, async |event| send(&events, event).await).await;
     });
     (wanted, allowed)
@@ -208,7 +212,7 @@ fn context(
         Rc::new(RefCell::new(Board::default())),
         Rc::new(RefCell::new(Presence::new(site_file::pacing(config)))),
         site_file::device_settings(config, tokens),
-        Rc::new(move || clock.now().site),
+        Rc::new(move || clock.site_now()),
         Rc::new(open),
         Rc::new(move |digest| damaged.invalidate(digest)),
         Sink::new(events),

@@ -15,6 +15,7 @@ mod init;
 mod journal;
 mod kept_state;
 mod killed;
+mod ordered;
 pub mod pki;
 mod proofs;
 mod registration;
@@ -23,6 +24,7 @@ pub mod site;
 mod site_file;
 mod terminal;
 mod tls;
+mod windows;
 pub mod wire;
 mod words;
 
