@@ -89,8 +89,10 @@ fn listing() -> Listing {
         attempts: Bounds::ATTEMPTS,
         max_bytes: None,
         confirm_by: ConfirmBy::ReportedVersion,
+        allow_downgrade: false,
         paused: false,
         cancelled: false,
+        retry_token: None,
     };
     let gateway = |number| GatewaySpec {
         name: id(number).to_string(),

@@ -1,5 +1,6 @@
 //! The brakes: why a member may not be offered its update, or not yet. Nothing else decides this.
 
+use super::guard;
 use super::state::{Gateway, Member, Rollout, State, Step};
 use crate::model::{ControllerId, Presence, RolloutId, SiteTime, WaitingReason};
 
@@ -36,6 +37,7 @@ pub(super) fn halt(state: &State, rollout: &Rollout) -> Option<WaitingReason> {
         (state.site.lost, WaitingReason::StoreLost),
         (!state.listed || !rollout.listed, WaitingReason::Unlisted),
         (is_stopped(state, rollout), WaitingReason::Paused),
+        (rollout.conflict, WaitingReason::DigestConflict),
     ];
     first(brakes)
 }
@@ -72,6 +74,7 @@ pub(super) fn standing(
         (is_held(state, gateway), WaitingReason::Held),
         (gateway.duplicate, WaitingReason::DuplicateIdentity),
         (gateway.unknown_version, WaitingReason::UnknownVersion),
+        (guard::is_in_doubt(state, rollout, gateway_id, member), WaitingReason::NotComparable),
         (!has_file, WaitingReason::ArtifactNotVerified),
         (!wave_open, WaitingReason::WaveNotOpen),
         (gateway.unsettled || elsewhere.is_some_and(Member::is_cancelling), WaitingReason::Cancelling),

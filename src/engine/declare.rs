@@ -2,9 +2,9 @@
 
 use std::rc::Rc;
 
-use super::cancel;
 use super::draft::Draft;
 use super::state::{Gateway, Rollout};
+use super::{cancel, retry};
 use crate::model::{ControllerId, DeclaredBy, GatewaySpec, Identity, Newcomer, RolloutId, RolloutSpec, Verdict, What};
 
 /// A site that accepts whoever comes must not fill its disk with them.
@@ -92,6 +92,7 @@ fn revision(draft: &mut Draft, identity: Identity, spec: RolloutSpec, origin: De
                 draft.edit_rollout(id, |rollout| {
                     (rollout.spec, rollout.origin, rollout.listed) = (Rc::new(spec), origin, true);
                 });
+                retry::by_token(draft, id);
             }
             return id;
         }
@@ -107,6 +108,7 @@ fn revision(draft: &mut Draft, identity: Identity, spec: RolloutSpec, origin: De
     let rollout = Rollout {
         identity,
         arrival,
+        retried: spec.retry_token.clone(),
         spec: Rc::new(spec),
         origin,
         listed: true,
@@ -115,6 +117,7 @@ fn revision(draft: &mut Draft, identity: Identity, spec: RolloutSpec, origin: De
         tripped: None,
         cancelled: false,
         ready_at: None,
+        conflict: false,
         members: Default::default(),
         queue: Rc::default(),
         next_due: None,

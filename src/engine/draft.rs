@@ -76,6 +76,12 @@ impl<'s> Draft<'s> {
         self.changes.touched.extend(concerned.map(|(id, _)| *id));
     }
 
+    /// What the members of a rollout may see may have changed.
+    pub(super) fn see_members(&mut self, rollout: RolloutId) {
+        let members = self.state.rollouts.get(&rollout).into_iter().flat_map(|rollout| rollout.members.keys());
+        self.changes.seen.extend(members.cloned());
+    }
+
     pub(super) fn take_touched(&mut self) -> BTreeSet<RolloutId> {
         std::mem::take(&mut self.changes.touched)
     }

@@ -101,6 +101,9 @@ pub fn phase(state: &State, rollout: &Rollout, now: SiteTime) -> Phase {
     if let Some(tripped) = &rollout.tripped {
         return Phase::Stalled(StalledReason::FailureLimit, tripped.to_string());
     }
+    if rollout.conflict {
+        return Phase::Stalled(StalledReason::DigestConflict, conflict(rollout));
+    }
     let mut files = files_in_use(state, rollout);
     if let Some(why) = files.find_map(|file| state.artifacts.get(&file.key.digest)?.failed.as_ref()) {
         return Phase::Stalled(StalledReason::ArtifactFailed, why.clone());
@@ -126,6 +129,13 @@ pub fn phase(state: &State, rollout: &Rollout, now: SiteTime) -> Phase {
         );
     }
     wave_phase(state, rollout, now)
+}
+
+fn conflict(rollout: &Rollout) -> String {
+    let key = &rollout.spec.artifact.key;
+    format!(
+        "gateways were served another file as {key} already, so nothing of this one is offered; give it another version"
+    )
 }
 
 /// By whom a rollout is paused: each has to be lifted where it was given.

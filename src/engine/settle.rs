@@ -6,7 +6,7 @@ use super::brake::{self, Load};
 use super::draft::Draft;
 use super::state::{Member, Rollout, State, Step};
 use super::wave::{self, Proof};
-use super::{cancel, deadline, failure_limit, members};
+use super::{cancel, conflict, deadline, failure_limit, guard, members};
 use crate::model::{ControllerId, RolloutId, SiteTime, SkippedReason, WaitingReason};
 
 /// Far more rounds than any chain of decisions is long; a bug must not become an endless loop.
@@ -46,9 +46,11 @@ pub fn settle_all(draft: &mut Draft) {
 }
 
 fn settle_rollout(draft: &mut Draft, id: RolloutId) {
+    conflict::look(draft, id);
     members::sync(draft, id);
     deadline::run(draft, id);
     skip(draft, id);
+    guard::run(draft, id);
     cancel::run(draft, id);
     wave::freeze(draft, id);
     failure_limit::trip(draft, id);
@@ -86,7 +88,7 @@ fn skip(draft: &mut Draft, id: RolloutId) {
             continue;
         }
         match (taken(gateway) && !member.is_cancelling(), has_it(gateway, member)) {
-            (_, true) if member.ever_fetched() => arrived.push(gateway.clone()),
+            (_, true) if member.took_an_order() => arrived.push(gateway.clone()),
             (_, true) => skipped.push((gateway.clone(), SkippedReason::AlreadyInstalled)),
             (true, _) => skipped.push((gateway.clone(), SkippedReason::Superseded)),
             _ => {}
@@ -149,6 +151,7 @@ fn stopped(state: &State, rollout: &Rollout, id: &ControllerId) -> Option<Waitin
     match () {
         () if brake::is_held(state, gateway) => Some(WaitingReason::Held),
         () if gateway.duplicate => Some(WaitingReason::DuplicateIdentity),
+        () if rollout.conflict => Some(WaitingReason::DigestConflict),
         () => brake::is_stopped(state, rollout).then_some(WaitingReason::Paused),
     }
 }

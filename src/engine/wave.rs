@@ -115,7 +115,9 @@ fn proof(state: &State, rollout: &Rollout, at: usize, wave: &Wave, opened: SiteT
     let mut last = opened;
     for (id, member) in rollout.members.iter().filter(|(_, m)| m.wave.map(usize::from) == Some(at)) {
         match member.step {
-            Step::Waiting(WaitingReason::Held | WaitingReason::DuplicateIdentity) => may_come = true,
+            Step::Waiting(WaitingReason::Held | WaitingReason::DuplicateIdentity | WaitingReason::NotComparable) => {
+                may_come = true
+            }
             Step::Waiting(_) if unlisted(id) => may_come = true,
             Step::Updated | Step::Skipped(SkippedReason::AlreadyInstalled) => {
                 (counted, good) = (counted + 1, good + 1);

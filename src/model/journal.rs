@@ -78,6 +78,8 @@ kinds! {
         RolloutReady,
         /// Too many members failed.
         LimitReached,
+        /// A new token let the failed members begin again.
+        Retried,
         /// An artifact begins to come over the network.
         ArtifactFetching,
         /// An artifact was verified.

@@ -29,6 +29,7 @@ mod texts;
 mod time;
 mod variants;
 mod version;
+mod version_order;
 
 pub use action_id::ActionId;
 pub use amount::{Amount, Percent};

@@ -46,11 +46,17 @@ pub struct RolloutSpec {
     pub max_bytes: Option<u64>,
     /// What makes an update a success.
     pub confirm_by: ConfirmBy,
+    /// Also gateways that run a newer version, or one of which that cannot be told.
+    #[serde(default)]
+    pub allow_downgrade: bool,
     /// Offer nothing new and open no wave.
     pub paused: bool,
     /// Call it off.
     #[serde(default)]
     pub cancelled: bool,
+    /// Another one than before lets the failed members begin again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_token: Option<String>,
 }
 
 impl RolloutSpec {

@@ -46,8 +46,10 @@ pub fn rollout(object: &OtaRollout, setting: &Setting) -> Checked<(Identity, Rol
             Some(ConfirmBy::ReportedVersion) => model::ConfirmBy::ReportedVersion,
             Some(ConfirmBy::Feedback) => model::ConfirmBy::Feedback,
         },
+        allow_downgrade: spec.allow_downgrade.unwrap_or(false),
         paused: spec.paused.unwrap_or(false),
         cancelled: spec.cancelled.unwrap_or(false),
+        retry_token: spec.retry_token.clone(),
     };
     Ok((Identity(name), checked))
 }

@@ -48,6 +48,10 @@ pub struct OtaRolloutSpec {
     /// artifact, else Feedback. Default: Auto.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confirm_by: Option<ConfirmBy>,
+    /// Also update gateways that report a newer version than this one, or one of which that cannot be told. Versions are
+    /// compared as semantic versions if both are, else as Debian does if both begin with a digit. Default: false.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allow_downgrade: Option<bool>,
     /// Offer nothing new and open no wave; updates that a gateway took already go on. Default: false.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paused: Option<bool>,
@@ -55,6 +59,11 @@ pub struct OtaRolloutSpec {
     /// it away again revives nothing: give the rollout another version. Default: false.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cancelled: Option<bool>,
+    /// Another text than before lets the failed members begin again, with all their attempts, and counts failures anew;
+    /// those go on too of whom it is not known what they run. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 64))]
+    pub retry_token: Option<String>,
 }
 
 /// A firmware file, or one for each type of hardware.

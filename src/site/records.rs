@@ -159,6 +159,7 @@ fn rollout_record(rollout: &Rollout) -> RolloutRecord {
         }),
         cancelled: rollout.cancelled,
         ready_at: rollout.ready_at,
+        retried: rollout.retried.clone(),
     }
 }
 
@@ -177,6 +178,8 @@ fn rollout(record: RolloutRecord) -> Rollout {
         tripped: record.tripped.map(|t| Tripped { at: t.at, wave: t.wave, failures: t.failures, limit: t.limit }),
         cancelled: record.cancelled,
         ready_at: record.ready_at,
+        retried: record.retried,
+        conflict: false,
         members: Default::default(),
         queue: Rc::default(),
         // at once: what is due is not on disk

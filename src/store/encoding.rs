@@ -55,8 +55,8 @@ impl Record for ArtifactRecord {
 }
 impl Record for JournalEntry {
     const KIND: &'static str = "a journal row";
-    /// 2: rows about drops, artifacts that are fetched and go, and cancelled rollouts.
-    const VERSION: u64 = 2;
+    /// 2: rows about drops, artifacts that are fetched and go, and cancelled rollouts. 3: rows about retries.
+    const VERSION: u64 = 3;
     const OLDEST: u64 = 1;
 }
 impl Record for DropRecord {

@@ -183,6 +183,9 @@ pub struct RolloutRecord {
     /// When it was done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ready_at: Option<SiteTime>,
+    /// The token on which it acted last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retried: Option<String>,
 }
 
 /// The frozen plan of a rollout.

@@ -75,8 +75,10 @@ pub fn rollout(version: &str) -> RolloutSpec {
         attempts: 3,
         max_bytes: None,
         confirm_by: ConfirmBy::Auto,
+        allow_downgrade: false,
         paused: false,
         cancelled: false,
+        retry_token: None,
     }
 }
 

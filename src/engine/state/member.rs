@@ -128,6 +128,11 @@ impl Member {
         self.action.as_ref().is_some_and(|action| action.ever_fetched)
     }
 
+    /// The gateway took an order of this rollout, if only in a run before this one.
+    pub fn took_an_order(&self) -> bool {
+        self.action.as_ref().is_some_and(|action| action.ever_fetched || !action.aliases.is_empty())
+    }
+
     /// The gateway has the order in hand now.
     pub fn fetched(&self) -> bool {
         self.open_action().is_some_and(|action| action.fetched)

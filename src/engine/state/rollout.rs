@@ -32,6 +32,10 @@ pub struct Rollout {
     pub ready_at: Option<SiteTime>,
     /// Its members; before the freeze those that would be.
     pub members: BTreeMap<ControllerId, Member>,
+    /// The token with which it was declared last, and on which it acted.
+    pub retried: Option<String>,
+    /// Gateways were served another file of its name and version; derived.
+    pub conflict: bool,
     /// The members in the order in which they are offered; derived.
     pub queue: Rc<[ControllerId]>,
     /// When something is due in it; derived.

@@ -53,8 +53,10 @@ pub fn rollout(name: &str, to: &str) -> RolloutSpec {
         attempts: Bounds::ATTEMPTS,
         max_bytes: None,
         confirm_by: ConfirmBy::Auto,
+        allow_downgrade: false,
         paused: false,
         cancelled: false,
+        retry_token: None,
     }
 }
 

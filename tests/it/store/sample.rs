@@ -206,8 +206,10 @@ pub fn rollout(n: u64) -> RolloutRecord {
         attempts: 3,
         max_bytes: None,
         confirm_by: ConfirmBy::Auto,
+        allow_downgrade: false,
         paused: false,
         cancelled: false,
+        retry_token: None,
     };
     RolloutRecord {
         identity: Identity("spring".into()),
@@ -220,6 +222,7 @@ pub fn rollout(n: u64) -> RolloutRecord {
         tripped: None,
         cancelled: false,
         ready_at: None,
+        retried: None,
     }
 }
 
