@@ -72,7 +72,7 @@ fn is_in_force(state: &State, rollout: &Rollout) -> bool {
 }
 
 /// Newer rollouts of the same artifact took all its gateways.
-fn is_taken_over(state: &State, rollout: &Rollout) -> bool {
+pub(super) fn is_taken_over(state: &State, rollout: &Rollout) -> bool {
     let name = &rollout.spec.artifact.key.name;
     let newer = |other: &&Rollout| other.arrival > rollout.arrival && other.spec.artifact.key.name == *name;
     let newer: Vec<_> = state.rollouts.values().filter(newer).collect();

@@ -1,12 +1,13 @@
 //! Decisions, to a fixpoint, for the rollouts that were touched or are due.
 
 use std::cmp::Reverse;
+use std::time::Duration;
 
 use super::brake::{self, Load};
 use super::draft::Draft;
 use super::state::{Member, Rollout, State, Step};
 use super::wave::{self, Proof};
-use super::{cancel, conflict, deadline, failure_limit, guard, members};
+use super::{cancel, conflict, deadline, failure_limit, guard, members, needs};
 use crate::model::{ControllerId, RolloutId, SiteTime, SkippedReason, WaitingReason};
 
 /// Far more rounds than any chain of decisions is long; a bug must not become an endless loop.
@@ -186,16 +187,28 @@ fn offer(draft: &mut Draft, id: RolloutId) {
     }
 }
 
-/// Forgets a rollout that a newer revision replaced, once no gateway has an order of it in hand.
+/// Forgets a rollout that a newer revision replaced, or of which a newer rollout took all gateways and that has not been
+/// listed for long, once no gateway has an order of it in hand. What is only missing for a while would else come back as
+/// something new.
 fn retire(draft: &mut Draft, id: RolloutId) {
-    let idle = |rollout: &Rollout| {
-        let is_idle = |m: &Member| m.step.is_terminal() && m.open_action().is_none() && !m.is_unsettled();
-        rollout.replaced && rollout.members.values().all(is_idle)
+    let Some(rollout) = draft.state.rollouts.get(&id) else { return };
+    let is_idle = |m: &Member| m.step.is_terminal() && m.open_action().is_none() && !m.is_unsettled();
+    let superseded = || {
+        let gone = retires_at(rollout).is_some_and(|at| at <= draft.now.site);
+        gone && needs::is_taken_over(draft.state, rollout)
     };
-    if draft.state.rollouts.get(&id).is_some_and(idle) {
+    if (rollout.replaced || superseded()) && rollout.members.values().all(is_idle) {
         draft.remove_rollout(id);
     }
 }
+
+/// When a rollout that is no longer listed may be forgotten, if it is not needed.
+fn retires_at(rollout: &Rollout) -> Option<SiteTime> {
+    rollout.unlisted_at.map(|at| at.plus(UNLISTED_FOR_LONG))
+}
+
+/// A volume that is not mounted, or a person who moves files, is done within a week.
+const UNLISTED_FOR_LONG: Duration = Duration::from_secs(7 * 86_400);
 
 /// When a rollout must be looked at again although nothing happens.
 fn next_due(state: &State, rollout: &Rollout, now: SiteTime) -> Option<SiteTime> {
@@ -208,7 +221,7 @@ fn next_due(state: &State, rollout: &Rollout, now: SiteTime) -> Option<SiteTime>
         _ => None,
     };
     // what was due is done; what is left of it waits for something else than time
-    members.chain([soak]).flatten().filter(|at| *at > now).min()
+    members.chain([soak, retires_at(rollout)]).flatten().filter(|at| *at > now).min()
 }
 
 impl Rollout {

@@ -146,6 +146,7 @@ fn rollout_record(rollout: &Rollout) -> RolloutRecord {
         spec: (*rollout.spec).clone(),
         origin: rollout.origin,
         listed: rollout.listed,
+        unlisted_at: rollout.unlisted_at,
         replaced: rollout.replaced,
         frozen: rollout
             .frozen
@@ -171,6 +172,7 @@ fn rollout(record: RolloutRecord) -> Rollout {
         spec: Rc::new(record.spec),
         origin: record.origin,
         listed: record.listed,
+        unlisted_at: record.unlisted_at,
         replaced: record.replaced,
         frozen: record
             .frozen

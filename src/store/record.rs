@@ -168,6 +168,9 @@ pub struct RolloutRecord {
     pub origin: DeclaredBy,
     /// The last complete list showed it, or a drop declared it.
     pub listed: bool,
+    /// Since when it is not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unlisted_at: Option<SiteTime>,
     /// An edit of the artifact made a newer rollout of this identity.
     #[serde(default)]
     pub replaced: bool,

@@ -20,6 +20,8 @@ pub struct Rollout {
     pub origin: DeclaredBy,
     /// The last complete list showed it, or a drop declared it.
     pub listed: bool,
+    /// Since when it is not.
+    pub unlisted_at: Option<SiteTime>,
     /// An edit of the artifact made a newer rollout of this identity.
     pub replaced: bool,
     /// The frozen plan.

@@ -19,5 +19,6 @@ mod pacing;
 mod registered;
 mod retrying;
 pub(crate) mod site;
+mod superseding;
 mod variants;
 mod waves;

@@ -217,6 +217,7 @@ pub fn rollout(n: u64) -> RolloutRecord {
         spec,
         origin: DeclaredBy::Manifest,
         listed: true,
+        unlisted_at: None,
         replaced: false,
         frozen: None,
         tripped: None,
