@@ -1,7 +1,7 @@
 //! The brakes: why a member may not be offered its update, or not yet. Nothing else decides this.
 
-use super::guard;
 use super::state::{Gateway, Member, Rollout, State, Step};
+use super::{guard, rollback};
 use crate::model::{ControllerId, Presence, RolloutId, SiteTime, WaitingReason};
 
 /// How much is under way.
@@ -74,16 +74,17 @@ pub(super) fn standing(
         (is_held(state, gateway), WaitingReason::Held),
         (gateway.duplicate, WaitingReason::DuplicateIdentity),
         (gateway.unknown_version, WaitingReason::UnknownVersion),
-        (guard::is_in_doubt(state, rollout, gateway_id, member), WaitingReason::NotComparable),
+        (!member.reverting && guard::is_in_doubt(state, rollout, gateway_id, member), WaitingReason::NotComparable),
         (!has_file, WaitingReason::ArtifactNotVerified),
-        (!wave_open, WaitingReason::WaveNotOpen),
+        (!wave_open && !member.reverting, WaitingReason::WaveNotOpen),
         (gateway.unsettled || elsewhere.is_some_and(Member::is_cancelling), WaitingReason::Cancelling),
         // an order that waits half-way does not keep a gateway from another: what it waits for may never come
         (elsewhere.is_some_and(|member| !matches!(member.step, Step::Waiting(_))), WaitingReason::ActionOpen),
         (gateway.presence != Presence::Polling, WaitingReason::Offline),
         (member.retry_at.is_some_and(|at| now < at), member.pause_reason()),
     ];
-    [halt(state, rollout), first(brakes)].into_iter().flatten().min()
+    let halt = if member.reverting { rollback::halt(state, rollout) } else { halt(state, rollout) };
+    [halt, first(brakes)].into_iter().flatten().min()
 }
 
 fn first<const N: usize>(brakes: [(bool, WaitingReason); N]) -> Option<WaitingReason> {

@@ -9,7 +9,7 @@ use crate::model::{ControllerId, RolloutId, SkippedReason, WaitingReason};
 /// How a gateway's version stands to what a member would get, as long as that matters: it has not begun, and nobody allowed
 /// a downgrade. Of a gateway that never said what it runs there is nothing to compare.
 fn guarded(state: &State, rollout: &Rollout, id: &ControllerId, member: &Member) -> Option<Option<Ordering>> {
-    if rollout.spec.allow_downgrade || rollout.frozen.is_none() || member.ever_fetched() {
+    if rollout.spec.allow_downgrade || rollout.frozen.is_none() || member.reverting || member.ever_fetched() {
         return None;
     }
     let target = &rollout.file_for(member).key;

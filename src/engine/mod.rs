@@ -33,12 +33,14 @@ mod order;
 mod outlook;
 mod phase;
 mod retry;
+mod rollback;
 mod sequence;
 mod settle;
 mod state;
 mod target;
 mod version;
 mod wave;
+mod way_back;
 
 pub use allowance::Allowance;
 pub use apply::apply;

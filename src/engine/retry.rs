@@ -11,9 +11,13 @@ pub(super) fn again(draft: &mut Draft, id: RolloutId, gateways: &[ControllerId])
     let Some(rollout) = draft.state.rollouts.get(&id) else { return Vec::new() };
     let unknown = |gateway: &ControllerId| draft.state.gateways.get(gateway).is_some_and(|it| it.unknown_version);
     let waits = |member: &Member| matches!(member.step, Step::Waiting(_));
+    // what was taken back begins again with another version; only who did not come back may try that again
+    let rolled_back = rollout.rolled_back_at.is_some();
     let concerned = gateways.iter().filter(|gateway| {
         let member = rollout.members.get(*gateway);
-        member.is_some_and(|m| matches!(m.step, Step::Failed(_)) || (waits(m) && unknown(gateway)))
+        member.is_some_and(|m| {
+            (matches!(m.step, Step::Failed(_)) && m.reverting == rolled_back) || (waits(m) && unknown(gateway))
+        })
     });
     let concerned: Vec<_> = concerned.cloned().collect();
     let mut failed = false;
@@ -35,7 +39,7 @@ pub(super) fn again(draft: &mut Draft, id: RolloutId, gateways: &[ControllerId])
             draft.step(id, gateway, Step::Waiting(WaitingReason::Backoff));
         }
     }
-    if failed {
+    if failed && !rolled_back {
         draft.edit_rollout(id, |rollout| rollout.tripped = None);
     }
     concerned

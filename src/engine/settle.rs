@@ -7,7 +7,7 @@ use super::brake::{self, Load};
 use super::draft::Draft;
 use super::state::{Member, Rollout, State, Step};
 use super::wave::{self, Proof};
-use super::{cancel, conflict, deadline, failure_limit, guard, members, needs};
+use super::{cancel, conflict, deadline, failure_limit, guard, members, needs, rollback};
 use crate::model::{ControllerId, RolloutId, SiteTime, SkippedReason, WaitingReason};
 
 /// Far more rounds than any chain of decisions is long; a bug must not become an endless loop.
@@ -55,6 +55,7 @@ fn settle_rollout(draft: &mut Draft, id: RolloutId) {
     cancel::run(draft, id);
     wave::freeze(draft, id);
     failure_limit::trip(draft, id);
+    rollback::run(draft, id);
     wave::advance(draft, id);
     withdraw(draft, id);
     park(draft, id);
@@ -89,7 +90,7 @@ fn skip(draft: &mut Draft, id: RolloutId) {
             continue;
         }
         match (taken(gateway) && !member.is_cancelling(), has_it(gateway, member)) {
-            (_, true) if member.took_an_order() => arrived.push(gateway.clone()),
+            (_, true) if member.took_an_order() || member.reverting => arrived.push(gateway.clone()),
             (_, true) => skipped.push((gateway.clone(), SkippedReason::AlreadyInstalled)),
             (true, _) => skipped.push((gateway.clone(), SkippedReason::Superseded)),
             _ => {}
@@ -149,9 +150,11 @@ fn park(draft: &mut Draft, id: RolloutId) {
 /// On whose word a member stands still.
 fn stopped(state: &State, rollout: &Rollout, id: &ControllerId) -> Option<WaitingReason> {
     let gateway = state.gateways.get(id)?;
+    let is_reverting = rollout.members.get(id).is_some_and(|member| member.reverting);
     match () {
         () if brake::is_held(state, gateway) => Some(WaitingReason::Held),
         () if gateway.duplicate => Some(WaitingReason::DuplicateIdentity),
+        () if is_reverting => rollback::halt(state, rollout),
         () if rollout.conflict => Some(WaitingReason::DigestConflict),
         () => brake::is_stopped(state, rollout).then_some(WaitingReason::Paused),
     }

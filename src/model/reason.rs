@@ -124,6 +124,8 @@ reasons! {
             "put the manifest back or correct it, or leave it";
         Paused: "its spec pauses it, or somebody did on the spot",
             "set `spec.paused` to false, or run `lamplighter resume`; the message says which";
+        RollingBack: "too many members failed, and those that have the version go back to what they ran before",
+            "wait; `lamplighter why GATEWAY` says what a gateway waits for";
         ArtifactNotVerified: "its artifact is not in the cache yet",
             "wait; `lamplighter artifacts` shows how far it is";
         WaveOpen: "a wave is being updated",
@@ -146,6 +148,12 @@ reasons! {
             "do what the message says: copy the right file, or correct the manifest; it is tried again by itself, and nothing is offered before it matches";
         NoMembers: "no gateway has the labels that the selector asks for",
             "correct the selector or the gateways' labels";
+        RollbackImpossible: "it is to be rolled back if it fails, and the site lacks what its gateways would go back to; nothing is offered",
+            "bring the versions that the message names to the site, see Going back in docs/operations.md, or set `failureAction: Pause`";
+        RollbackFailed: "a gateway that was to go back to what it ran before did not",
+            "look at it with `lamplighter why`; another `retryToken` lets those that failed try again";
+        RolledBack: "so many members failed that it stopped, and who had the version is back on what it ran before",
+            "find out why with `lamplighter why`, then give the rollout another version";
         FailureLimit: "so many members failed that it stopped; unfetched offers are withdrawn, what is under way ends",
             "find out why with `lamplighter why`, then give the rollout another version, or run `lamplighter retry`";
         WaveUnproven: "too few members of a wave are updated for the next to open",

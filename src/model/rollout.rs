@@ -97,6 +97,19 @@ pub struct Strategy {
     pub max_in_flight: Amount,
     /// So many failures, in a wave or in total, stop the rollout.
     pub max_failures: Amount,
+    /// What that means for those that are updated.
+    #[serde(default)]
+    pub failure_action: FailureAction,
+}
+
+/// What becomes of a rollout of which too many members failed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum FailureAction {
+    /// It stops.
+    #[default]
+    Pause,
+    /// It stops, and who has its version goes back to what it ran before.
+    Rollback,
 }
 
 /// A slice of a rollout's members.
@@ -120,7 +133,12 @@ impl WaveSpec {
 
 impl Default for Strategy {
     fn default() -> Self {
-        Self { waves: vec![WaveSpec::CANARY], max_in_flight: Amount::percent(10), max_failures: Amount::percent(5) }
+        Self {
+            waves: vec![WaveSpec::CANARY],
+            max_in_flight: Amount::percent(10),
+            max_failures: Amount::percent(5),
+            failure_action: FailureAction::Pause,
+        }
     }
 }
 

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use super::labels::{Labels, check_labels};
 use super::{
-    ConfirmBy, Deadlines, EdgeGateway, FieldError, IntOrPercent, OtaRollout, OtaRolloutSpec, Strategy, Wave,
-    parse_bytes,
+    ConfirmBy, Deadlines, EdgeGateway, FailureAction, FieldError, IntOrPercent, OtaRollout, OtaRolloutSpec, Strategy,
+    Wave, parse_bytes,
 };
 use crate::model::{self, Bounds, GatewaySpec, Identity, RolloutSpec, Selector, Texts, WaveSpec, format_duration};
 
@@ -102,6 +102,9 @@ fn strategy(typed: Option<&Strategy>) -> Checked<model::Strategy> {
     }
     if let Some(amount) = typed.max_failures.as_ref() {
         strategy.max_failures = self::amount("spec.strategy.maxFailures", amount)?;
+    }
+    if typed.failure_action == Some(FailureAction::Rollback) {
+        strategy.failure_action = model::FailureAction::Rollback;
     }
     Ok(strategy)
 }

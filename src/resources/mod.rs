@@ -23,7 +23,9 @@ pub use document::{Document, Limits, Unreadable, documents};
 pub use gateway::{Auth, EdgeGateway, EdgeGatewaySpec};
 pub use labels::check_labels;
 pub use object::{Kinds, Object, is_object_name};
-pub use rollout::{Artifact, ConfirmBy, Deadlines, MatchLabels, OtaRollout, OtaRolloutSpec, Strategy, Variant, Wave};
+pub use rollout::{
+    Artifact, ConfirmBy, Deadlines, FailureAction, MatchLabels, OtaRollout, OtaRolloutSpec, Strategy, Variant, Wave,
+};
 
 /// The group of every kind.
 pub const GROUP: &str = "lamplighter.dev";

@@ -146,6 +146,20 @@ pub struct Strategy {
     /// least one). Default: 5%.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_failures: Option<IntOrPercent>,
+    /// What so many failures mean for the members that are updated. Pause: the rollout stops, they stay. Rollback: each
+    /// goes back to the version that it ran before; the site must have the files of all these versions before the first
+    /// wave opens. Default: Pause.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure_action: Option<FailureAction>,
+}
+
+/// What becomes of the updated members of a rollout that failed.
+// No doc comments on the variants: they would turn the enum into a `oneOf` of constants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[expect(missing_docs, reason = "the field that has this type says what they mean")]
+pub enum FailureAction {
+    Pause,
+    Rollback,
 }
 
 /// A slice of a rollout's members.

@@ -70,6 +70,7 @@ pub fn rollout(version: &str) -> RolloutSpec {
             waves: vec![first, WaveSpec { soak: minutes(3), ..WaveSpec::REST }],
             max_in_flight: "40%".parse().unwrap(),
             max_failures: Amount::Count(1_000_000),
+            ..Strategy::default()
         },
         deadlines: Deadlines { download: minutes(5), install: minutes(4), confirm: minutes(5), cancel: minutes(4) },
         attempts: 3,

@@ -16,7 +16,8 @@ pub use orders::Orders;
 pub use rollout::{Frozen, Rollout, Tripped, Wave};
 
 use crate::model::{
-    ActionId, Client, ControllerId, Digest, Presence, Refusal, RolloutId, Settings, Sums, Version, poll_interval,
+    ActionId, Client, ControllerId, Digest, Presence, Refusal, RolloutId, Settings, Source, Sums, Version,
+    poll_interval,
 };
 
 /// Everything.
@@ -67,6 +68,8 @@ pub struct Artifact {
     pub failed: Option<String>,
     /// What rollouts called it that are gone, oldest first: name and version.
     pub names: Vec<(String, Version)>,
+    /// Its size, and where the last of these had it from.
+    pub kept: Option<(u64, Vec<Source>)>,
 }
 
 impl State {

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use super::Member;
-use crate::model::{ControllerId, DeclaredBy, Identity, RolloutSpec, SiteTime};
+use crate::model::{ArtifactSpec, ControllerId, DeclaredBy, Identity, RolloutSpec, SiteTime};
 
 /// A rollout.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,6 +34,12 @@ pub struct Rollout {
     pub ready_at: Option<SiteTime>,
     /// Its members; before the freeze those that would be.
     pub members: BTreeMap<ControllerId, Member>,
+    /// The files to which its members would go back, if it is rolled back; each once.
+    pub backs: Vec<ArtifactSpec>,
+    /// Since when it is rolled back.
+    pub rolled_back_at: Option<SiteTime>,
+    /// So many did not come back that nobody else is sent; derived.
+    pub rollback_stalled: bool,
     /// The token with which it was declared last, and on which it acted.
     pub retried: Option<String>,
     /// Gateways were served another file of its name and version; derived.
@@ -51,6 +57,8 @@ pub struct Frozen {
     pub total: u32,
     /// The waves; never empty.
     pub waves: Vec<Wave>,
+    /// Everybody's way back is known.
+    pub rollback: bool,
 }
 
 /// A wave.

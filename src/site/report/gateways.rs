@@ -74,19 +74,19 @@ pub(super) fn newest<'s>(state: &'s State, id: &ControllerId) -> Option<(&'s Rol
 fn member_line(rollout: &Rollout, member: &Member) -> MemberLine {
     MemberLine {
         rollout: rollout.identity.to_string(),
-        step: member.step.name().into(),
-        reason: reason(member.step),
+        step: member.step_name().into(),
+        reason: reason(member),
         attempts: member.attempts,
         action: member.action.as_ref().map(|action| action.id.get()),
     }
 }
 
-/// The reason that goes with a step.
-pub(super) fn reason(step: Step) -> Option<String> {
-    match step {
+/// The reason that goes with a step; of one on its way back, how far it is.
+pub(super) fn reason(member: &Member) -> Option<String> {
+    match member.step {
         Step::Waiting(reason) => Some(reason.to_string()),
         Step::Failed(reason) => Some(reason.to_string()),
         Step::Skipped(reason) => Some(reason.to_string()),
-        _ => None,
+        step => (member.step_name() != step.name()).then(|| step.name().to_owned()),
     }
 }

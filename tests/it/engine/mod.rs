@@ -18,6 +18,7 @@ mod ordered;
 mod pacing;
 mod registered;
 mod retrying;
+mod rollback;
 pub(crate) mod site;
 mod superseding;
 mod variants;

@@ -12,7 +12,10 @@ const SUPERSEDED: Step = Step::Skipped(SkippedReason::Superseded);
 
 /// `main` to version 2 with nobody updated yet, and then `newer` to version 3 for the same gateways.
 fn two(fetched: &[&str]) -> Site {
-    let mut site = Site::rolling(3, |spec| spec.strategy.waves = vec![WaveSpec::REST]);
+    let mut site = Site::rolling(3, |spec| {
+        spec.strategy.waves = vec![WaveSpec::REST];
+        spec.deadlines.install = WEEK * 3;
+    });
     for gateway in fetched {
         site.download(gateway);
     }

@@ -182,6 +182,8 @@ pub fn member(n: u64) -> MemberRecord {
         wave: Some(1),
         joiner: false,
         variant: 1,
+        back: None,
+        reverting: false,
         step: if n.is_multiple_of(3) { StepRecord::Failed(FailedReason::NoFeedback) } else { StepRecord::Downloading },
         since: SiteTime(n),
         attempts: 1,
@@ -223,6 +225,8 @@ pub fn rollout(n: u64) -> RolloutRecord {
         tripped: None,
         cancelled: false,
         ready_at: None,
+        backs: Vec::new(),
+        rolled_back_at: None,
         retried: None,
     }
 }
@@ -232,7 +236,7 @@ pub fn digest(n: u8) -> Digest {
 }
 
 pub fn artifact(n: u64) -> ArtifactRecord {
-    ArtifactRecord { sums: Sums { sha1: format!("{n:040x}"), md5: format!("{n:032x}") }, names: vec![] }
+    ArtifactRecord { sums: Sums { sha1: format!("{n:040x}"), md5: format!("{n:032x}") }, names: vec![], kept: None }
 }
 
 pub fn entry(n: u64) -> JournalEntry {

@@ -136,7 +136,7 @@ impl RolloutTyped {
         };
         let waves = if self.waves.is_empty() { vec![WaveSpec::CANARY] } else { self.waves.iter().map(wave).collect() };
         let (max_in_flight, max_failures) = (amount(self.max_in_flight), amount(self.max_failures));
-        spec.strategy = Pace { waves, max_in_flight, max_failures };
+        spec.strategy = Pace { waves, max_in_flight, max_failures, ..Pace::default() };
         spec.attempts = self.attempts.max(1);
         spec.confirm_by =
             [ConfirmBy::Auto, ConfirmBy::ReportedVersion, ConfirmBy::Feedback][usize::from(self.confirm_by)];
