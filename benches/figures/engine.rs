@@ -90,6 +90,7 @@ fn listing() -> Listing {
         confirm_by: ConfirmBy::ReportedVersion,
         paused: false,
         cancelled: false,
+        approved_waves: [].into(),
     };
     let gateway = |number| GatewaySpec {
         name: id(number).to_string(),

@@ -31,6 +31,7 @@ mod table;
 mod token;
 mod verify;
 mod watch;
+mod waves;
 mod why;
 
 use std::io::{self, Write};

@@ -106,7 +106,12 @@ fn membership(member: &MemberWhy) -> String {
     let due = member.due_seconds.map(|seconds| format!("in {}", span(seconds)));
     let retries = step == "Waiting" && member.reason.as_deref() != Some("Cancelling");
     line(if retries { "retry" } else { "deadline" }, due.as_deref());
-    line("wave", member.wave.map(|wave| wave.to_string()).as_deref());
+    let wave = member.wave.map(|wave| match &member.wave_name {
+        Some(name) => format!("{wave} ({name})"),
+        None => wave.to_string(),
+    });
+    line("wave", wave.as_deref());
+    line("ignored", member.change_ignored.as_deref());
     let (used, allowed) = member.attempts;
     line("attempts", Some(&format!("{used} of {allowed} used")));
     line("sent", member.sent.as_deref());

@@ -2,10 +2,10 @@
 
 use super::allowance::ATTRIBUTE_CHANGES;
 use super::attempt::{self, Then};
-use super::contact::is_taken_further;
 use super::draft::Draft;
 use super::duplicate;
 use super::state::Step;
+use super::watch::is_taken_further;
 use super::{needs, wave};
 use crate::model::{Attributes, AttributesMode, ConfirmBy, ControllerId, FailedReason, SkippedReason, Texts, Verdict};
 
@@ -87,7 +87,7 @@ fn observe(draft: &mut Draft, id: &ControllerId, before: &Texts) {
         let changed = draft.state.settings.keys_of(name).find_map(|key| before.get(key)) != Some(version.as_str());
         let arrived = wave::has_target(rollout, Some(&version));
         let overdue = member.action.as_ref().is_some_and(|action| action.overdue);
-        let soaking = rollout.is_soaking(member) && !is_taken_further(draft, rollout, id);
+        let soaking = rollout.is_soaking(member) && !is_taken_further(draft.state, rollout, id);
         match member.step {
             Step::Downloading | Step::Installing | Step::Confirming | Step::Failed(FailedReason::NoFeedback)
                 if arrived =>

@@ -27,6 +27,7 @@ mod source;
 mod texts;
 mod time;
 mod version;
+mod wave;
 
 pub use action_id::ActionId;
 pub use amount::{Amount, Percent};
@@ -48,7 +49,7 @@ pub use oci_reference::{OciReference, OciVersion};
 pub use presence::Presence;
 pub use reason::{FailedReason, ReconcilingReason, SkippedReason, StalledReason, WaitingReason};
 pub use registration::{Newcomer, Registration};
-pub use rollout::{Bounds, ConfirmBy, Deadlines, Identity, RolloutId, RolloutSpec, Strategy, WaveSpec};
+pub use rollout::{Bounds, ConfirmBy, Deadlines, Identity, RolloutId, RolloutSpec, Strategy};
 pub use secret::{SiteSecret, secret_line};
 pub use selector::{Labels, Selector};
 pub use settings::Settings;
@@ -56,6 +57,7 @@ pub use source::Source;
 pub use texts::Texts;
 pub use time::{Now, SiteTime};
 pub use version::Version;
+pub use wave::{Approval, WaveSpec};
 
 /// Why a text is not the value it should be: a lower-case fragment that completes "field X: …".
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

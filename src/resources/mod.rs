@@ -23,7 +23,7 @@ pub use document::{Document, Limits, Unreadable, documents};
 pub use gateway::{Auth, EdgeGateway, EdgeGatewaySpec};
 pub use labels::check_labels;
 pub use object::{Kinds, Object, is_object_name};
-pub use rollout::{Artifact, ConfirmBy, Deadlines, MatchLabels, OtaRollout, OtaRolloutSpec, Strategy, Wave};
+pub use rollout::{Approval, Artifact, ConfirmBy, Deadlines, MatchLabels, OtaRollout, OtaRolloutSpec, Strategy, Wave};
 
 /// The group of every kind.
 pub const GROUP: &str = "lamplighter.dev";

@@ -23,6 +23,9 @@ pub(super) trait Record: Serialize + DeserializeOwned {
 
 impl Record for SiteRecord {
     const KIND: &'static str = "the site's record";
+    /// 2: the site may be silent, and then no deadline runs.
+    const VERSION: u64 = 2;
+    const OLDEST: u64 = 1;
 }
 impl Record for SavedTime {
     const KIND: &'static str = "the saved time";
@@ -35,8 +38,9 @@ impl Record for GatewayRecord {
 }
 impl Record for RolloutRecord {
     const KIND: &'static str = "a rollout";
-    /// 2: sources in the network. 3: declared by a drop; it may be cancelled, for good.
-    const VERSION: u64 = 3;
+    /// 2: sources in the network. 3: declared by a drop; it may be cancelled, for good. 4: waves with names, selectors,
+    /// approvals and what must be updated of them.
+    const VERSION: u64 = 4;
     const OLDEST: u64 = 1;
 }
 impl Record for MemberRecord {
@@ -50,8 +54,9 @@ impl Record for ArtifactRecord {
 }
 impl Record for JournalEntry {
     const KIND: &'static str = "a journal row";
-    /// 2: rows about drops, artifacts that are fetched and go, and cancelled rollouts.
-    const VERSION: u64 = 2;
+    /// 2: rows about drops, artifacts that are fetched and go, and cancelled rollouts. 3: about silent sites, and edits that
+    /// change nothing.
+    const VERSION: u64 = 3;
     const OLDEST: u64 = 1;
 }
 impl Record for DropRecord {
@@ -102,7 +107,7 @@ pub(super) fn decode<R: Record>(bytes: &[u8]) -> Result<R, Unreadable> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::SiteTime;
+    use crate::model::{SiteTime, WaveSpec};
 
     #[test]
     fn a_record_is_an_array_of_its_version_and_itself() {
@@ -120,7 +125,7 @@ mod tests {
         };
         let old = artifact(r#"{"file":{"dir":"/m","name":"os.swu"}}"#);
         assert!(serde_json::from_str::<crate::model::ArtifactSpec>(&old).is_ok());
-        assert_eq!((RolloutRecord::OLDEST, RolloutRecord::VERSION), (1, 3));
+        assert_eq!((RolloutRecord::OLDEST, RolloutRecord::VERSION), (1, 4));
     }
 
     #[test]
@@ -133,6 +138,17 @@ mod tests {
         let deadlines = format!(r#"{{"download":{second},"install":{second},"confirm":{second}}}"#);
         let deadlines: crate::model::Deadlines = serde_json::from_str(&deadlines).unwrap();
         assert_eq!(deadlines.cancel.as_secs(), 1_800);
+    }
+
+    #[test]
+    fn records_of_before_waves_had_names_are_still_read() {
+        let wave = r#"{"size":2,"soak":{"secs":600,"nanos":0},"opened_at":7}"#;
+        let wave: crate::store::WaveRecord = serde_json::from_str(wave).unwrap();
+        assert_eq!((wave.name.as_str(), wave.asked, wave.opened_at), ("", None, Some(SiteTime(7))));
+        let spec: WaveSpec = serde_json::from_str(r#"{"size":"1","soak":{"secs":600,"nanos":0}}"#).unwrap();
+        assert_eq!(spec, WaveSpec::CANARY);
+        let site = r#"[1,{"actionBase":"1000000001","actionNext":"1000000001","rolloutNext":1,"arrivals":0}]"#;
+        assert_eq!(decode::<SiteRecord>(site.as_bytes()).unwrap().silence, None);
     }
 
     #[test]

@@ -76,6 +76,7 @@ pub fn rollout(version: &str) -> RolloutSpec {
         confirm_by: ConfirmBy::Auto,
         paused: false,
         cancelled: false,
+        approved_waves: [].into(),
     }
 }
 

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::gateways::reason;
 use crate::device::Progress;
-use crate::engine::{Member, Rollout, State, Step};
+use crate::engine::{self, Member, Rollout, State, Step};
 use crate::model::{ControllerId, JournalEntry, SiteTime, Texts, WaitingReason};
 
 /// So many of the newest rows of the journal are looked through.
@@ -64,6 +64,12 @@ pub struct MemberWhy {
     pub due_seconds: Option<u64>,
     /// Its wave, from 1.
     pub wave: Option<u32>,
+    /// What its wave is called, if not by its place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wave_name: Option<String>,
+    /// What was edited in the rollout and came too late to change anything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub change_ignored: Option<String>,
     /// Attempts used, and allowed.
     pub attempts: (u8, u8),
     /// What was sent to it, if that is more than one artifact.
@@ -144,6 +150,8 @@ fn member_why(rollout: &Rollout, member: &Member, now: SiteTime, progress: Optio
         remedy: (remedy != NOTHING).then(|| remedy.into()),
         due_seconds: due(member, now),
         wave: member.wave.map(|at| u32::from(at) + 1),
+        wave_name: wave_name(rollout, member),
+        change_ignored: engine::ignored(rollout),
         attempts: (member.attempts, rollout.spec.attempts),
         sent: (member.spent > rollout.spec.artifact.size).then(|| member.sent(rollout.spec.artifact.size)),
         action: member.action.as_ref().map(|action| action.id.get()),
@@ -153,6 +161,12 @@ fn member_why(rollout: &Rollout, member: &Member, now: SiteTime, progress: Optio
             None => format!("{}/{}", progress.done, progress.of),
         }),
     }
+}
+
+fn wave_name(rollout: &Rollout, member: &Member) -> Option<String> {
+    let at = member.wave?;
+    let wave = rollout.frozen.as_ref()?.waves.get(usize::from(at))?;
+    (wave.name != (at + 1).to_string()).then(|| wave.name.clone())
 }
 
 /// What reasons say where a person need not do anything.
