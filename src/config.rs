@@ -16,15 +16,12 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use kube::core::schema::{OptionalEnum, OptionalIntOrString, StructuralSchemaRewriter};
 use schemars::JsonSchema;
-use schemars::generate::SchemaSettings;
-use schemars::transform::AddNullable;
 use serde::Deserialize;
 
 use crate::model::{self, Labels, Registration, format_duration, parse_duration};
 use crate::resources::{
-    API_VERSION, Document, FieldError, IntOrBytes, Limits, Schema, documents, parse_bytes, problems,
+    API_VERSION, Document, FieldError, IntOrBytes, Limits, documents, parse_bytes, problems, schema_of,
 };
 
 pub use change::Change;
@@ -253,27 +250,11 @@ pub fn typed(document: &Document) -> Result<TypedSiteConfig, Vec<FieldError>> {
         fields.remove("apiVersion");
         fields.remove("kind");
     }
-    found.extend(problems(&schema(), "", &fields));
+    found.extend(problems(&schema_of::<TypedSiteConfig>(), "", &fields));
     if !found.is_empty() {
         return Err(found);
     }
     serde_json::from_value(fields).map_err(|error| vec![FieldError::new("document", error.to_string())])
-}
-
-/// Made as kube makes those of the resources, so that one checker reads both.
-fn schema() -> Schema {
-    let settings = SchemaSettings::openapi3().with(|settings| {
-        settings.inline_subschemas = true;
-        settings.meta_schema = None;
-    });
-    let generator = settings
-        .with_transform(AddNullable::default())
-        .with_transform(StructuralSchemaRewriter)
-        .with_transform(OptionalEnum)
-        .with_transform(OptionalIntOrString)
-        .into_generator();
-    let schema = serde_json::to_value(generator.into_root_schema_for::<TypedSiteConfig>());
-    schema.and_then(serde_json::from_value).unwrap_or_default()
 }
 
 impl TypedSiteConfig {

@@ -7,21 +7,26 @@ mod accept;
 mod artifacts;
 mod at_rest;
 mod bundle;
+mod cancel;
 pub mod check;
 mod completions;
 mod control;
 pub mod crds;
 mod drop;
 mod fetching;
+mod hold;
 mod init;
 mod journal;
 mod knocking;
 mod logging;
 mod man;
+mod order;
 mod output;
+mod pause;
 mod prose;
 mod report;
 mod resume;
+mod retry;
 mod run;
 mod screen;
 pub mod simulate;
@@ -29,6 +34,7 @@ mod status;
 mod style;
 mod table;
 mod token;
+mod unhold;
 mod verify;
 mod watch;
 mod waves;
@@ -71,7 +77,12 @@ enum Command {
     Accept(accept::AcceptArgs),
     Drop(drop::DropArgs),
     Report(report::ReportArgs),
+    Pause(pause::PauseArgs),
     Resume(resume::ResumeArgs),
+    Cancel(cancel::CancelArgs),
+    Retry(retry::RetryArgs),
+    Hold(hold::HoldArgs),
+    Unhold(unhold::UnholdArgs),
     Check(check::Args),
     Token(token::TokenArgs),
     Verify(verify::VerifyArgs),
@@ -98,7 +109,12 @@ pub fn main() -> ExitCode {
         Command::Accept(args) => accept::run(&args, &mut out),
         Command::Drop(args) => drop::run(&args, &mut out),
         Command::Report(args) => report::run(&args, &mut out),
+        Command::Pause(args) => pause::run(&args, &mut out),
         Command::Resume(args) => resume::run(&args, &mut out),
+        Command::Cancel(args) => cancel::run(&args, &mut out),
+        Command::Retry(args) => retry::run(&args, &mut out),
+        Command::Hold(args) => hold::run(&args, &mut out),
+        Command::Unhold(args) => unhold::run(&args, &mut out),
         Command::Check(args) => check::run(&args, &mut out),
         Command::Token(args) => token::run(&args, &mut out),
         Command::Verify(args) => verify::run(&args, &mut out),

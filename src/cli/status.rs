@@ -84,6 +84,7 @@ fn text(shown: &Shown) -> String {
     } else {
         text += &rollouts(&status.rollouts);
     }
+    text += &orders(status);
     if let Some(list) = &shown.gateway_list {
         text += "\n";
         text += &gateways(list);
@@ -200,6 +201,23 @@ fn rollouts(rollouts: &[RolloutLine]) -> String {
             text += &paragraph("", &format!("{}: change ignored: {ignored}", rollout.name));
         }
         text += &waves::text(rollout);
+    }
+    text
+}
+
+/// What people said on the spot, and has not been lifted.
+fn orders(status: &Status) -> String {
+    if status.orders.is_empty() {
+        return String::new();
+    }
+    let mut text = "\nordered on the spot:\n".to_owned();
+    for order in &status.orders {
+        let about = order.rollout.as_ref().or(order.gateway.as_ref()).map_or("", String::as_str);
+        text += &paragraph("  ", &format!("{} {about}, {}; {} lifts that", order.order, order.whose(), order.lift));
+    }
+    let more = usize::try_from(status.orders_total).unwrap_or(usize::MAX).saturating_sub(status.orders.len());
+    if more > 0 {
+        text += &paragraph("  ", &format!("and {more} before these"));
     }
     text
 }

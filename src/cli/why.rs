@@ -39,7 +39,7 @@ pub(super) fn run(args: &WhyArgs, out: &mut impl Write) -> anyhow::Result<ExitCo
 fn at_rest(site: &AtRest, who: &str) -> anyhow::Result<Why> {
     let rows = site.newest(ROWS_FOR_WHY)?;
     let why = report::why(site.state(), site.now(), who, |_| None, |_| None, &rows);
-    let why = why.ok_or_else(|| anyhow::anyhow!("{}", report::no_such_gateway(who)))?;
+    let why = why.ok_or_else(|| anyhow::anyhow!("{}", report::no_such_gateway(site.state(), who)))?;
     Ok(Why { running: false, saved_at: site.saved_at(), ..why })
 }
 

@@ -2,8 +2,8 @@
 
 use super::draft::Draft;
 use super::state::{Artifact, Member, Step};
-use super::{attributes, cancel, contact, declare, download, dropped, duplicate, feedback, listing, needs};
-use crate::model::{ArtifactFact, Digest, Event, Order, Presence, Settings, Verdict, What, poll_interval};
+use super::{attributes, cancel, contact, declare, download, dropped, duplicate, feedback, listing, needs, order};
+use crate::model::{ArtifactFact, Digest, Event, Presence, Settings, Verdict, What, poll_interval};
 
 /// Takes one event into the draft. Events of gateways that nobody declared change nothing.
 pub fn apply(draft: &mut Draft, event: Event) -> Verdict {
@@ -31,7 +31,7 @@ pub fn apply(draft: &mut Draft, event: Event) -> Verdict {
         Event::Feedback(gateway, action, word) => return feedback::apply(draft, &gateway, action, word),
         Event::CancelFeedback(gateway, action, word) => return cancel::answered(draft, &gateway, action, &word),
         Event::Registered(newcomer, by) => return declare::newcomer(draft, *newcomer, by),
-        Event::Order(Order::Resume, who) => resume(draft, &who),
+        Event::Order(order, who) => return order::apply(draft, order, &who),
     }
     Verdict::Accepted
 }
@@ -108,12 +108,4 @@ fn collect(draft: &mut Draft, digest: Digest, bytes: u64, why: &str) -> Verdict 
     draft.note(What::ArtifactCollected, format!("{digest}{called}, {bytes} bytes: {why}"));
     draft.remove_artifact(&digest);
     Verdict::Accepted
-}
-
-fn resume(draft: &mut Draft, who: &str) {
-    draft.note(What::Ordered, format!("resume, by {who}"));
-    if draft.state.site.lost {
-        draft.edit_site(|site| site.lost = false);
-        draft.touch_all();
-    }
 }

@@ -1,7 +1,7 @@
 //! The brakes: why a member may not be offered its update, or not yet. Nothing else decides this.
 
 use super::approval;
-use super::state::{Member, Rollout, State, Step};
+use super::state::{Gateway, Member, Rollout, State, Step};
 use crate::model::{ControllerId, Presence, RolloutId, SiteTime, WaitingReason};
 
 /// How much is under way.
@@ -36,7 +36,7 @@ pub(super) fn halt(state: &State, rollout: &Rollout) -> Option<WaitingReason> {
     let brakes = [
         (state.site.lost, WaitingReason::StoreLost),
         (!state.listed || !rollout.listed, WaitingReason::Unlisted),
-        (rollout.is_stopped(), WaitingReason::Paused),
+        (is_stopped(state, rollout), WaitingReason::Paused),
         (!state.is_verified(&rollout.spec.artifact.key.digest), WaitingReason::ArtifactNotVerified),
         (state.site.silence.is_some(), WaitingReason::SiteSilent),
     ];
@@ -58,7 +58,7 @@ pub(super) fn standing(
         gateway.busy.filter(|busy| *busy != id).and_then(|busy| state.rollouts.get(&busy)?.members.get(gateway_id));
     let brakes = [
         (!gateway.listed, WaitingReason::Unlisted),
-        (gateway.spec.hold, WaitingReason::Held),
+        (is_held(state, gateway), WaitingReason::Held),
         (gateway.duplicate, WaitingReason::DuplicateIdentity),
         (gateway.unknown_version, WaitingReason::UnknownVersion),
         (gateway.unsettled || elsewhere.is_some_and(Member::is_cancelling), WaitingReason::Cancelling),
@@ -96,11 +96,15 @@ pub(super) fn room(state: &State, rollout: &Rollout, load: Load) -> Option<Waiti
     (load.downloads >= state.settings.download_slots).then_some(WaitingReason::DownloadSlot)
 }
 
-impl Rollout {
-    /// Paused by its spec, called off, or stopped because too many members failed.
-    pub fn is_stopped(&self) -> bool {
-        self.spec.paused || self.cancelled || self.tripped.is_some()
-    }
+/// Paused or called off, by its spec or on the spot, or stopped because too many members failed.
+pub(super) fn is_stopped(state: &State, rollout: &Rollout) -> bool {
+    let by_itself = rollout.spec.paused || rollout.cancelled || rollout.tripped.is_some();
+    by_itself || state.orders.names(&rollout.identity)
+}
+
+/// Held by its spec or on the spot.
+pub(super) fn is_held(state: &State, gateway: &Gateway) -> bool {
+    gateway.spec.hold || state.orders.hold(&gateway.spec.controller_id).is_some()
 }
 
 impl Member {

@@ -72,7 +72,7 @@ pub(super) fn rollout(draft: &mut Draft, identity: Identity, spec: RolloutSpec, 
     let cancelled = spec.cancelled.then(|| identity.clone());
     let id = revision(draft, identity, spec, origin);
     if let Some(identity) = cancelled {
-        cancel::call_off(draft, &identity);
+        cancel::call_off(draft, &identity, "by its spec");
     }
     id
 }

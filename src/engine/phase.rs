@@ -89,11 +89,15 @@ pub fn phase(state: &State, rollout: &Rollout, now: SiteTime) -> Phase {
         return Phase::Stalled(StalledReason::StoreLost, WaitingReason::StoreLost.remedy().into());
     }
     if rollout.cancelled {
-        return cancelled_phase(rollout);
+        return cancelled_phase(state, rollout);
     }
     // once ready it stays so, whatever becomes of latecomers
     if rollout.ready_at.is_some() {
         return Phase::Ready;
+    }
+    if let Some(given) = state.orders.cancel(&rollout.identity) {
+        let text = format!("cancelled on the spot {}, so no version of it begins; {}", given, lift(rollout));
+        return Phase::Stalled(StalledReason::Cancelled, text);
     }
     if let Some(tripped) = &rollout.tripped {
         return Phase::Stalled(StalledReason::FailureLimit, tripped.to_string());
@@ -105,8 +109,8 @@ pub fn phase(state: &State, rollout: &Rollout, now: SiteTime) -> Phase {
     if !state.listed || !rollout.listed {
         return Phase::Reconciling(ReconcilingReason::Unlisted, WaitingReason::Unlisted.meaning().into());
     }
-    if rollout.spec.paused {
-        return Phase::Reconciling(ReconcilingReason::Paused, "`spec.paused` is true".into());
+    if let Some(text) = paused(state, rollout) {
+        return Phase::Reconciling(ReconcilingReason::Paused, text);
     }
     if state.site.silence.is_some() {
         return Phase::Reconciling(ReconcilingReason::SiteSilent, ReconcilingReason::SiteSilent.meaning().into());
@@ -130,11 +134,28 @@ pub fn phase(state: &State, rollout: &Rollout, now: SiteTime) -> Phase {
     wave_phase(state, rollout, now)
 }
 
-fn cancelled_phase(rollout: &Rollout) -> Phase {
+/// By whom a rollout is paused: each has to be lifted where it was given.
+fn paused(state: &State, rollout: &Rollout) -> Option<String> {
+    let by_spec = rollout.spec.paused.then(|| "`spec.paused` is true".to_owned());
+    let given = state.orders.pause(&rollout.identity);
+    let by_person = given.map(|given| format!("paused on the spot {given}; {}", lift(rollout)));
+    let all: Vec<_> = [by_spec, by_person].into_iter().flatten().collect();
+    (!all.is_empty()).then(|| all.join(", and "))
+}
+
+fn lift(rollout: &Rollout) -> String {
+    format!("`lamplighter resume {}` lifts that", rollout.identity)
+}
+
+fn cancelled_phase(state: &State, rollout: &Rollout) -> Phase {
     let count = |is: fn(&Member) -> bool| rollout.members.values().filter(|member| is(member)).count();
     let (asked, under_way) = (count(Member::is_cancelling), count(|member| member.step.is_in_flight()));
     if asked + under_way == 0 {
-        return Phase::Stalled(StalledReason::Cancelled, "nothing of it is offered any more".into());
+        let given = state.orders.cancel(&rollout.identity);
+        let whose = given
+            .map(|given| format!("; cancelled on the spot {given}, so no later version begins; {}", lift(rollout)));
+        let text = format!("nothing of it is offered any more{}", whose.unwrap_or_default());
+        return Phase::Stalled(StalledReason::Cancelled, text);
     }
     let text = format!("{asked} gateways have not dropped their order yet, {under_way} are installing");
     Phase::Reconciling(ReconcilingReason::Cancelling, text)

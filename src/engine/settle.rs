@@ -77,9 +77,9 @@ fn skip(draft: &mut Draft, id: RolloutId) {
         let takes = |member: &Member| member.step != Step::Skipped(SkippedReason::NotSelected);
         rollout.replaced || newer.iter().any(|newer| newer.members.get(gateway).is_some_and(takes))
     };
-    let has_it = |gateway: &ControllerId| {
+    let has_it = |gateway: &ControllerId, member: &Member| {
         let version = state.gateways.get(gateway).and_then(|gateway| state.settings.version_of(gateway, name));
-        rollout.frozen.is_some() && wave::has_target(rollout, version.as_ref())
+        rollout.frozen.is_some() && rollout.has_target(member, version.as_ref())
     };
     let mut skipped = Vec::new();
     let mut arrived = Vec::new();
@@ -87,7 +87,7 @@ fn skip(draft: &mut Draft, id: RolloutId) {
         if !matches!(member.step, Step::Waiting(_) | Step::Offered) {
             continue;
         }
-        match (taken(gateway) && !member.is_cancelling(), has_it(gateway)) {
+        match (taken(gateway) && !member.is_cancelling(), has_it(gateway, member)) {
             (_, true) if member.ever_fetched() => arrived.push(gateway.clone()),
             (_, true) => skipped.push((gateway.clone(), SkippedReason::AlreadyInstalled)),
             (true, _) => skipped.push((gateway.clone(), SkippedReason::Superseded)),
@@ -149,9 +149,9 @@ fn park(draft: &mut Draft, id: RolloutId) {
 fn stopped(state: &State, rollout: &Rollout, id: &ControllerId) -> Option<WaitingReason> {
     let gateway = state.gateways.get(id)?;
     match () {
-        () if gateway.spec.hold => Some(WaitingReason::Held),
+        () if brake::is_held(state, gateway) => Some(WaitingReason::Held),
         () if gateway.duplicate => Some(WaitingReason::DuplicateIdentity),
-        () => rollout.is_stopped().then_some(WaitingReason::Paused),
+        () => brake::is_stopped(state, rollout).then_some(WaitingReason::Paused),
     }
 }
 

@@ -3,7 +3,7 @@
 use super::draft::Draft;
 use super::state::{Rollout, State, Step, Wave};
 use super::{approval, brake, plan, watch};
-use crate::model::{ControllerId, RolloutId, SiteTime, SkippedReason, Version, WaitingReason, WaveSpec, What};
+use crate::model::{ControllerId, RolloutId, SiteTime, SkippedReason, WaitingReason, WaveSpec, What};
 
 /// How a wave stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -132,9 +132,4 @@ fn proof(state: &State, rollout: &Rollout, at: usize, wave: &Wave, opened: SiteT
         () if may_come => Proof::Open,
         () => Proof::Unproven,
     }
-}
-
-/// A gateway reported a version: does it say that a member of this rollout has arrived?
-pub(super) fn has_target(rollout: &Rollout, version: Option<&Version>) -> bool {
-    version == Some(&rollout.spec.artifact.key.version)
 }

@@ -5,8 +5,8 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use super::{
-    ActionId, Contradiction, ControllerId, Digest, Dropped, GatewaySpec, Identity, Newcomer, RolloutSpec, Settings,
-    Sums,
+    ActionId, Contradiction, ControllerId, Digest, Dropped, GatewaySpec, Identity, Newcomer, Order, RolloutSpec,
+    Settings, Sums,
 };
 
 /// A fact from outside.
@@ -201,18 +201,13 @@ pub enum Finished {
     None,
 }
 
-/// What a person says on the spot.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Order {
-    /// Go on although the site's memory was lost.
-    Resume,
-}
-
 /// The heart's answer to an event, given after its commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// It counted, or there was nothing to decide.
     Accepted,
+    /// It was so already.
+    Already,
     /// The order is the gateway's: it may have it now.
     Deploy,
     /// There is no such order for this gateway any more, or not now.

@@ -15,6 +15,7 @@ mod gateway;
 mod http_url;
 mod journal;
 mod oci_reference;
+mod order;
 pub mod poll_interval;
 mod presence;
 mod reason;
@@ -40,12 +41,13 @@ pub use drop::{Against, Contradiction, DeclaredBy, Dropped};
 pub use duration::{format_duration, parse_duration};
 pub use event::{
     ArtifactFact, Attributes, AttributesMode, Bytes, Client, Event, Execution, Feedback, Finished, Intent, Listing,
-    Order, Refusal, Verdict,
+    Refusal, Verdict,
 };
 pub use gateway::{GatewaySpec, TokenHash};
 pub use http_url::{HttpUrl, Origin};
 pub use journal::{JournalEntry, What};
 pub use oci_reference::{OciReference, OciVersion};
+pub use order::{Given, Order, StandingOrder};
 pub use presence::Presence;
 pub use reason::{FailedReason, ReconcilingReason, SkippedReason, StalledReason, WaitingReason};
 pub use registration::{Newcomer, Registration};

@@ -42,14 +42,14 @@ reasons! {
             "look at what was set aside, then run `lamplighter resume`";
         Unlisted: "no manifest that is accepted declares the rollout or the gateway any more",
             "put the manifest back or correct it, or leave it: nothing new starts; `lamplighter status` shows what is refused";
-        Held: "the gateway is held",
-            "set `hold: false` on its EdgeGateway";
+        Held: "the gateway is held, by its EdgeGateway or on the spot",
+            "`lamplighter why` says whose hold it is: set `hold: false` on its EdgeGateway, or run `lamplighter unhold`";
         DuplicateIdentity: "two machines use the gateway's id: from two addresses in turns it reports different versions",
             "give each machine an id and a token of its own; it goes on once only one was seen for two intervals, or both report the same version";
         UnknownVersion: "what the gateway runs is not known, because the site's memory was lost or the gateway answers to orders that this site never gave",
             "let the gateway report its version as an attribute";
-        Paused: "the rollout is paused, by its spec or because too many members failed",
-            "set `paused: false`; after failures give the rollout another artifact version";
+        Paused: "the rollout is paused, by its spec, on the spot or because too many members failed",
+            "`lamplighter status` says by what: set `paused: false`, or run `lamplighter resume`; after failures run `lamplighter retry`, or give the rollout another artifact version";
         ArtifactNotVerified: "the artifact is not in the cache yet, or does not match its digest",
             "see the artifact's state in `lamplighter status`";
         SiteSilent: "many gateways that nobody was updating fell silent at once, so the fault is more likely the site's than theirs",
@@ -118,8 +118,8 @@ reasons! {
             "wait; `lamplighter why GATEWAY` says what a gateway does";
         Unlisted: "no manifest that is accepted declares it any more; nothing new starts",
             "put the manifest back or correct it, or leave it";
-        Paused: "its spec pauses it",
-            "set `spec.paused` to false";
+        Paused: "its spec pauses it, or somebody did on the spot",
+            "set `spec.paused` to false, or run `lamplighter resume`; the message says which";
         ArtifactNotVerified: "its artifact is not in the cache yet",
             "wait; `lamplighter artifacts` shows how far it is";
         SiteSilent: "many gateways fell silent at once: nothing is offered, and deadlines stand still",
@@ -137,7 +137,7 @@ reasons! {
     /// Why a rollout needs a person.
     StalledReason {
         Cancelled: "it was cancelled; nothing of it is offered any more, also if `cancelled` is taken away again",
-            "nothing, or give it another version without `cancelled`";
+            "nothing, or give it another version without `cancelled`; if it was cancelled on the spot, run `lamplighter resume` too";
         StoreLost: "the site's memory was lost, so holds and pauses are unknown",
             "look at what was set aside, then run `lamplighter resume`";
         ArtifactFailed: "the artifact could not be had from any of its sources, or has another size or digest than the rollout says",
@@ -147,7 +147,7 @@ reasons! {
         WavesImpossible: "a wave that has not opened yet could never be proven or never get a member, for what the message says",
             "correct `strategy.waves`, or the gateways' labels";
         FailureLimit: "so many members failed that it stopped; unfetched offers are withdrawn, what is under way ends",
-            "find out why with `lamplighter why`, then give the rollout another version";
+            "find out why with `lamplighter why`, then give the rollout another version, or run `lamplighter retry`";
         WaveUnproven: "too few members of a wave are updated for the next to open",
             "look at its failed and silent members";
         Superseded: "a newer rollout of the same artifact took its gateways over before it was done",

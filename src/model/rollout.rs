@@ -55,9 +55,9 @@ pub struct RolloutSpec {
 }
 
 impl RolloutSpec {
-    /// So many bytes of the artifact one gateway may be sent.
-    pub fn budget(&self) -> u64 {
-        self.max_bytes.unwrap_or_else(|| self.artifact.size.saturating_mul(Bounds::ARTIFACTS))
+    /// So many bytes of a file of this size one gateway may be sent.
+    pub fn budget(&self, size: u64) -> u64 {
+        self.max_bytes.unwrap_or_else(|| size.saturating_mul(Bounds::ARTIFACTS))
     }
 }
 

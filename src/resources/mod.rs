@@ -16,7 +16,7 @@ mod rollout;
 
 pub use amount::IntOrPercent;
 pub use bytes::{IntOrBytes, parse_bytes};
-pub use check::{Schema, problems};
+pub use check::{Schema, problems, schema_of};
 pub use convert::{Setting, gateway, rollout};
 pub use crds::{Crd, crds};
 pub use document::{Document, Limits, Unreadable, documents};

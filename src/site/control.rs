@@ -20,10 +20,10 @@ use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio::time::timeout;
 use tracing::{debug, warn};
 
-use super::report::{self, Acceptance, JournalFilter, no_such_gateway};
+use super::peer;
+use super::report::{self, Acceptance, JournalFilter, Wanted};
 use crate::artifact::Keeper;
-use crate::device::Envelope;
-use crate::model::{Digest, Event, Order};
+use crate::model::Digest;
 
 /// A question of a person, answered between two steps.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,6 +40,8 @@ pub enum Query {
     Artifacts,
     /// Gateways that nobody declared are let in; by whom.
     Accept(Acceptance, String),
+    /// What a person says on the spot, and who it was.
+    Order(Wanted, String),
     /// Was a drop with this content accepted at any time? Only the drop directory asks.
     IsDropAccepted(Digest),
 }
@@ -49,8 +51,8 @@ pub enum Query {
 pub enum Answer {
     /// A JSON document.
     Json(Vec<u8>),
-    /// There is no gateway of this name.
-    NoSuchGateway(String),
+    /// There is nothing of this name; what else was meant.
+    Nobody(String),
     /// It cannot be done as it was asked; why.
     Refused(String),
     /// The disk does not give it; why.
@@ -73,7 +75,6 @@ const HEADER_TIMEOUT: Duration = Duration::from_secs(5);
 pub(super) struct Control {
     pub keeper: Rc<Keeper>,
     pub queries: mpsc::Sender<Asked>,
-    pub events: mpsc::Sender<Envelope>,
 }
 
 /// Binds the socket in the place of one that an earlier process left; the state directory's lock says that it is gone.
@@ -121,10 +122,10 @@ pub(super) async fn serve(listener: UnixListener, control: Control) {
 }
 
 async fn connection(stream: UnixStream, control: Control) {
-    let who = stream.peer_cred().map_or_else(|_| "unknown".into(), |peer| format!("uid {}", peer.uid()));
+    let uid = peer::uid(&stream);
     let service = service_fn(|request| {
-        let (control, who) = (control.clone(), who.clone());
-        async move { Ok::<_, std::convert::Infallible>(answer(request, control, who).await) }
+        let control = control.clone();
+        async move { Ok::<_, std::convert::Infallible>(answer(request, control, uid).await) }
     });
     let served = hyper::server::conn::http1::Builder::new()
         .timer(TokioTimer::new())
@@ -141,7 +142,7 @@ fn no_such_path() -> Response<Full<Bytes>> {
     error(StatusCode::NOT_FOUND, "this site knows no such path; it may be older than this command")
 }
 
-async fn answer(request: Request<Incoming>, control: Control, who: String) -> Response<Full<Bytes>> {
+async fn answer(request: Request<Incoming>, control: Control, uid: Option<u32>) -> Response<Full<Bytes>> {
     let path = request.uri().path();
     let query = match (request.method(), path) {
         (&Method::GET, "/v1/status") => Query::Status,
@@ -152,11 +153,16 @@ async fn answer(request: Request<Incoming>, control: Control, who: String) -> Re
             Err(why) => return error(StatusCode::BAD_REQUEST, &why),
         },
         (&Method::POST, "/v1/accept") => match body(request).await {
-            Ok(wanted) => Query::Accept(wanted, who),
+            Ok(wanted) => Query::Accept(wanted, peer::name(uid).await),
             Err(why) => return error(StatusCode::BAD_REQUEST, &why),
         },
-        (&Method::POST, "/v1/artifacts/prune") => return prune(&control, who).await,
-        (&Method::POST, "/v1/resume") => return order(&control, Order::Resume, who).await,
+        (&Method::POST, "/v1/artifacts/prune") => return prune(&control, peer::name(uid).await).await,
+        (&Method::POST, "/v1/orders") => match body(request).await {
+            Ok(wanted) => Query::Order(wanted, peer::name(uid).await),
+            Err(why) => return error(StatusCode::BAD_REQUEST, &why),
+        },
+        // how it was said before there were other orders
+        (&Method::POST, "/v1/resume") => Query::Order(Wanted::Resume { rollout: None }, peer::name(uid).await),
         (&Method::GET, _) => match path.strip_prefix("/v1/why/") {
             Some(name) => Query::Why(percent_encoding::percent_decode_str(name).decode_utf8_lossy().into_owned()),
             None => return no_such_path(),
@@ -169,7 +175,7 @@ async fn answer(request: Request<Incoming>, control: Control, who: String) -> Re
     }
     match answer.await {
         Ok(Answer::Json(json)) => json_response(StatusCode::OK, json),
-        Ok(Answer::NoSuchGateway(name)) => error(StatusCode::NOT_FOUND, &no_such_gateway(&name)),
+        Ok(Answer::Nobody(why)) => error(StatusCode::NOT_FOUND, &why),
         Ok(Answer::Refused(why)) => error(StatusCode::BAD_REQUEST, &why),
         Ok(Answer::Unreadable(why)) => {
             error(StatusCode::SERVICE_UNAVAILABLE, &format!("{why}; look at the log and the disk, then ask again"))
@@ -190,16 +196,6 @@ async fn body<T: DeserializeOwned>(request: Request<Incoming>) -> Result<T, Stri
     let body = timeout(HEADER_TIMEOUT, read).await.map_err(|_| "the body did not arrive".to_owned())?;
     let body = body.map_err(|error| error.to_string())?.to_bytes();
     serde_json::from_slice(&body).map_err(|error| format!("the body is not what this version reads: {error}"))
-}
-
-/// An order is answered once it is on disk.
-async fn order(control: &Control, order: Order, who: String) -> Response<Full<Bytes>> {
-    let (reply, verdict) = oneshot::channel();
-    let sent = control.events.send((Event::Order(order, who), Some(reply))).await.is_ok();
-    if sent && verdict.await.is_ok() {
-        return json_response(StatusCode::OK, b"{}".to_vec());
-    }
-    error(StatusCode::SERVICE_UNAVAILABLE, "the order could not be saved; look at the log and give it again")
 }
 
 /// What went is answered once it is on disk that it went.

@@ -8,8 +8,8 @@ use crate::engine::{
 };
 use crate::model::{ActionId, RolloutId, SiteTime, WaitingReason};
 use crate::store::{
-    ActionRecord, ArtifactRecord, Batch, DropRecord, FrozenRecord, GatewayRecord, MemberRecord, RolloutRecord,
-    ServedRecord, SiteRecord, Snapshot, StepRecord, TrippedRecord, WaveRecord,
+    ActionRecord, ArtifactRecord, Batch, DropRecord, FrozenRecord, GatewayRecord, MemberRecord, OrderRecord,
+    RolloutRecord, ServedRecord, SiteRecord, Snapshot, StepRecord, TrippedRecord, WaveRecord,
 };
 
 /// What a step changed, as one transaction. Its time is filled in at the commit.
@@ -31,6 +31,7 @@ pub(super) fn batch(state: &State, changes: Changes) -> Batch {
             })
             .collect(),
         drops: with(changes.drops, |digest| state.drops.get(digest).map(|order| DropRecord { order: *order })),
+        orders: with(changes.orders, |order| state.orders.get(order).cloned().map(OrderRecord)),
         journal: changes.journal,
     }
 }
@@ -53,6 +54,7 @@ pub(super) fn state(snapshot: Snapshot, settings: Settings, action_base: ActionI
             .map(|(digest, record)| (digest, Artifact { sums: Some(record.sums), failed: None, names: record.names }))
             .collect(),
         drops: snapshot.drops.into_iter().map(|(digest, record)| (digest, record.order)).collect(),
+        orders: snapshot.orders.into_iter().map(|(order, OrderRecord(given))| (order, given)).collect(),
         listed: false,
         refused: Vec::new(),
     };

@@ -99,10 +99,7 @@ pub async fn run(file: SiteFile, config: SiteConfig, mut stop: watch::Receiver<b
         };
         spawn_local(drops::follow(drops_there, desk));
     }
-    spawn_local(control::serve(
-        people,
-        Control { queries: queries_in, events: events_in.clone(), keeper: keeper.clone() },
-    ));
+    spawn_local(control::serve(people, Control { queries: queries_in, keeper: keeper.clone() }));
     let reports = events_in.clone();
     spawn_local(async move {
         keeper.run(wanted_seen, files_seen, async |event| send(&reports, event).await).await;

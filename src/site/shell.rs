@@ -95,6 +95,9 @@ impl Shell {
                 Woken::Query((Query::Accept(wanted, who), answer)) => {
                     let _ = answer.send(self.accept(wanted, who).await);
                 }
+                Woken::Query((Query::Order(wanted, who), answer)) => {
+                    let _ = answer.send(self.order(wanted, who).await);
+                }
                 Woken::Query((query, answer)) => {
                     let _ = answer.send(self.answer(query).await);
                 }
@@ -257,8 +260,8 @@ impl Shell {
                     ..status
                 })
             }
-            // it changes what is known, so it was taken out before
-            Query::Accept(..) => return Answer::Refused("ask again".into()),
+            // they change what is known, so they were taken out before
+            Query::Accept(..) | Query::Order(..) => return Answer::Refused("ask again".into()),
             Query::Gateways => serde_json::to_vec(&report::gateways(state)),
             Query::Artifacts => serde_json::to_vec(&report::artifacts(state, |digest| self.keeper.progress(digest))),
             Query::IsDropAccepted(manifest) => serde_json::to_vec(&state.drops.contains_key(&manifest)),
@@ -277,7 +280,7 @@ impl Shell {
                 let progress = |id: &ControllerId| presence.progress(id.as_str()).cloned();
                 match report::why(state, now, &who, polled, progress, &rows) {
                     Some(why) => serde_json::to_vec(&why),
-                    None => return Answer::NoSuchGateway(who),
+                    None => return Answer::Nobody(report::no_such_gateway(state, &who)),
                 }
             }
         };
@@ -310,7 +313,7 @@ impl Shell {
 }
 
 /// What the engine needs to know of the site file.
-pub(super) fn settings(config: &SiteConfig) -> Settings {
+pub fn settings(config: &SiteConfig) -> Settings {
     Settings {
         poll_interval: config.devices.poll_interval,
         download_slots: config.devices.load.downloads,

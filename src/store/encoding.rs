@@ -5,7 +5,9 @@ use std::io;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
 
-use super::record::{ArtifactRecord, DropRecord, GatewayRecord, MemberRecord, RolloutRecord, SavedTime, SiteRecord};
+use super::record::{
+    ArtifactRecord, DropRecord, GatewayRecord, MemberRecord, OrderRecord, RolloutRecord, SavedTime, SiteRecord,
+};
 use crate::model::JournalEntry;
 
 /// Something that is written with a version.
@@ -23,7 +25,7 @@ pub(super) trait Record: Serialize + DeserializeOwned {
 
 impl Record for SiteRecord {
     const KIND: &'static str = "the site's record";
-    /// 2: the site may be silent, and then no deadline runs.
+    /// 2: there may be orders that stand, and the site may be silent, when no deadline runs.
     const VERSION: u64 = 2;
     const OLDEST: u64 = 1;
 }
@@ -61,6 +63,9 @@ impl Record for JournalEntry {
 }
 impl Record for DropRecord {
     const KIND: &'static str = "a drop";
+}
+impl Record for OrderRecord {
+    const KIND: &'static str = "an order";
 }
 impl Record for LostNote {
     const KIND: &'static str = "the note of a lost store";
@@ -149,6 +154,15 @@ mod tests {
         assert_eq!(spec, WaveSpec::CANARY);
         let site = r#"[1,{"actionBase":"1000000001","actionNext":"1000000001","rolloutNext":1,"arrivals":0}]"#;
         assert_eq!(decode::<SiteRecord>(site.as_bytes()).unwrap().silence, None);
+    }
+
+    #[test]
+    fn a_site_of_before_there_were_standing_orders_is_read_and_one_since_is_refused_by_older_releases() {
+        let old = br#"[1,{"actionBase":"1000000001","actionNext":"1000000002","rolloutNext":3,"arrivals":4}]"#;
+        let site = decode::<SiteRecord>(old).unwrap();
+        assert_eq!((site.arrivals, site.lost), (4, false));
+        let new = String::from_utf8(encode(&site).unwrap()).unwrap();
+        assert!(new.starts_with("[2,"), "an order writes it too, so that nobody overlooks a pause: {new}");
     }
 
     #[test]

@@ -8,8 +8,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{
-    ActionId, Amount, Approval, Client, ControllerId, DeclaredBy, Digest, FailedReason, GatewaySpec, Identity,
-    JournalEntry, Presence, RolloutId, RolloutSpec, Selector, SiteTime, SkippedReason, Sums, Texts, Version, WaveSpec,
+    ActionId, Amount, Approval, Client, ControllerId, DeclaredBy, Digest, FailedReason, GatewaySpec, Given, Identity,
+    JournalEntry, Presence, RolloutId, RolloutSpec, Selector, SiteTime, SkippedReason, StandingOrder, Sums, Texts,
+    Version, WaveSpec,
 };
 
 /// One transaction: what changed in one step.
@@ -29,6 +30,8 @@ pub struct Batch {
     pub artifacts: Vec<(Digest, Option<ArtifactRecord>)>,
     /// Drops that were accepted, by the digest of the manifest; `None` forgets.
     pub drops: Vec<(Digest, Option<DropRecord>)>,
+    /// Orders that stand from now on; `None` lifts. The site's record goes along with them.
+    pub orders: Vec<(StandingOrder, Option<OrderRecord>)>,
     /// New rows, oldest first.
     pub journal: Vec<JournalEntry>,
 }
@@ -42,6 +45,7 @@ impl Batch {
             && self.members.is_empty()
             && self.artifacts.is_empty()
             && self.drops.is_empty()
+            && self.orders.is_empty()
             && self.journal.is_empty()
     }
 }
@@ -63,6 +67,8 @@ pub struct Snapshot {
     pub artifacts: BTreeMap<Digest, ArtifactRecord>,
     /// Drops that were accepted, by the digest of the manifest.
     pub drops: BTreeMap<Digest, DropRecord>,
+    /// Orders that stand.
+    pub orders: BTreeMap<StandingOrder, OrderRecord>,
 }
 
 /// Site time and the boot it was taken on.
@@ -364,3 +370,8 @@ pub struct DropRecord {
     /// Newer ones have greater numbers.
     pub order: u64,
 }
+
+/// An order that stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct OrderRecord(pub Given);

@@ -142,7 +142,7 @@ fn every_field_of_a_rollout_arrives() {
     assert_eq!((spec.deadlines.confirm.as_secs(), spec.deadlines.cancel.as_secs()), (180, 240));
     assert_eq!((spec.attempts, spec.confirm_by), (10, ConfirmBy::Feedback));
     assert!(spec.paused && spec.cancelled);
-    assert_eq!((spec.budget(), accepted(&rollout("r", "")).budget()), (1_024, 40));
+    assert_eq!((spec.budget(4), accepted(&rollout("r", "")).budget(4)), (1_024, 40));
 }
 
 #[test]

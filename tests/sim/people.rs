@@ -2,13 +2,14 @@
 
 use lamplighter::engine::Step;
 use lamplighter::model::{Amount, ControllerId, Listing, RolloutSpec, WaveSpec};
+use lamplighter::world::{Ending, Endings, World};
 
-use crate::disk::{Disk, Ending};
+use crate::disk;
 use crate::fate::{Character, FATES, Fate};
 use crate::fleet::{self, NEW, gateway, listing, minutes};
-use crate::scene::{cast, everybody_reports};
+use crate::judge::{judge, judge_installs, run};
+use crate::scene::{cast, declared_world, everybody_reports};
 use crate::storms::storm;
-use crate::world::{Endings, World};
 
 type Cast = [(ControllerId, Character)];
 
@@ -51,9 +52,9 @@ fn a_hold_and_a_pause_in_the_middle_stop_whoever_has_not_fetched() {
             (at(25), declared(&cast, &[], fleet::rollout(NEW))),
         ];
         let endings = if seed % 2 == 0 { calm() } else { storm(seed, 15) };
-        let mut world = World::new(seed, &cast, Disk::memory(), declarations, endings);
-        world.run();
-        world.judge();
+        let mut world = declared_world(seed, &cast, disk::memory(), declarations, endings);
+        run(&mut world);
+        judge(&world);
     }
 }
 
@@ -66,9 +67,9 @@ fn what_stays_held_or_paused_waits() {
             (0, declared(&cast, &[2, 3, 4], fleet::rollout(NEW))),
             (at(8) + seed * 9_000, declared(&cast, &[2, 3, 4], paused)),
         ];
-        let mut world = World::new(seed, &cast, Disk::memory(), declarations, calm());
-        world.run();
-        world.judge_installs();
+        let mut world = declared_world(seed, &cast, disk::memory(), declarations, calm());
+        run(&mut world);
+        judge_installs(&world);
         everyone_is_at_an_end_or_waits(&world);
         assert!([2, 3, 4].iter().all(|at: &usize| world.devices[*at].installs.is_empty()));
     }
@@ -83,9 +84,9 @@ fn a_limit_stops_the_rollout_for_all_that_have_not_fetched() {
         spec.strategy.max_failures = "5%".parse().unwrap();
         spec.strategy.max_in_flight = Amount::Count(6);
         let endings = if seed % 2 == 0 { calm() } else { storm(seed, 20) };
-        let mut world = World::new(seed, &cast, Disk::memory(), vec![(0, declared(&cast, &[], spec))], endings);
-        world.run();
-        world.judge_installs();
+        let mut world = declared_world(seed, &cast, disk::memory(), vec![(0, declared(&cast, &[], spec))], endings);
+        run(&mut world);
+        judge_installs(&world);
         everyone_is_at_an_end_or_waits(&world);
         tripped += usize::from(world.oracle.committed.rollouts.values().any(|rollout| rollout.tripped.is_some()));
     }
@@ -101,9 +102,9 @@ fn waves_open_one_after_the_other_and_only_on_proof() {
         let wave = |size: &str| WaveSpec { size: size.parse().unwrap(), soak: minutes(4), ..WaveSpec::REST };
         spec.strategy.waves = vec![wave("1"), wave("10%"), wave("30%"), wave("100%")];
         let endings = if seed % 2 == 0 { calm() } else { storm(seed, 20) };
-        let mut world = World::new(seed, &cast, Disk::memory(), vec![(0, declared(&cast, &[], spec))], endings);
-        world.run();
-        world.judge_installs();
+        let mut world = declared_world(seed, &cast, disk::memory(), vec![(0, declared(&cast, &[], spec))], endings);
+        run(&mut world);
+        judge_installs(&world);
         let waits = world.ends().values().filter(|step| matches!(step, Step::Waiting(_))).count();
         let ready = world.oracle.committed.rollouts.values().all(|rollout| rollout.ready_at.is_some());
         assert!(ready || waits > 0, "either all waves were proven, or one that was not keeps the rest waiting");
@@ -125,13 +126,19 @@ fn another_version_in_the_middle_brings_everybody_to_it() {
             (at(7) + seed * 13_000, declared(&cast, &[], fleet::rollout("3.0.0"))),
         ];
         let endings = if seed % 2 == 0 { calm() } else { storm(seed, 20) };
-        let mut world = World::new(seed, &cast, Disk::memory(), declarations, endings);
-        world.run();
-        world.judge_installs();
+        let mut world = declared_world(seed, &cast, disk::memory(), declarations, endings);
+        run(&mut world);
+        judge_installs(&world);
         everyone_is_at_an_end_or_waits(&world);
         for device in &world.devices {
-            let arrives = device.character.fate != Fate::NeverPolls;
-            assert_eq!(device.runs == "3.0.0", arrives, "seed {seed} {}\n{}", device.id, world.story(&device.id));
+            let arrives = device.role.character.fate != Fate::NeverPolls;
+            assert_eq!(
+                device.runs == "3.0.0",
+                arrives,
+                "seed {seed} {}\n{}",
+                device.role.id,
+                world.story(&device.role.id)
+            );
         }
     }
 }
@@ -154,9 +161,9 @@ fn what_people_call_off_at_any_time_is_installed_by_nobody_who_had_not_got_it_wh
             declarations.push((when + at(6) + random.u64(0..at(5)), declared(&cast, &[], fleet::rollout("3.0.0"))));
         }
         let endings = if seed % 2 == 0 { calm() } else { storm(seed, 20) };
-        let mut world = World::new(seed, &cast, Disk::memory(), declarations, endings);
-        world.run();
-        world.judge_installs();
+        let mut world = declared_world(seed, &cast, disk::memory(), declarations, endings);
+        run(&mut world);
+        judge_installs(&world);
         everyone_is_at_an_end_or_waits(&world);
         dropped += world.oracle.cancelled.len();
         updated += world.devices.iter().filter(|device| device.runs == NEW).count();

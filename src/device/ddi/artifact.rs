@@ -66,7 +66,8 @@ impl Download {
         match verdict {
             Some(Verdict::Accepted | Verdict::Deploy | Verdict::AlreadyClosed) => Ok(self.head()),
             Some(
-                Verdict::Withdrawn
+                Verdict::Already
+                | Verdict::Withdrawn
                 | Verdict::Unknown
                 | Verdict::OverQuota
                 | Verdict::NotYet

@@ -3,6 +3,7 @@
 mod action;
 mod gateway;
 mod member;
+mod orders;
 mod rollout;
 
 use std::collections::BTreeMap;
@@ -11,6 +12,7 @@ use std::time::Duration;
 pub use action::Action;
 pub use gateway::{Gateway, Served};
 pub use member::{Member, Step};
+pub use orders::Orders;
 pub use rollout::{Frozen, Rollout, Tripped, Wave};
 
 use crate::model::{
@@ -34,6 +36,8 @@ pub struct State {
     /// Drops that were accepted, by the digest of the manifest: the same content changes nothing any more. Newer ones have
     /// greater numbers.
     pub drops: BTreeMap<Digest, u64>,
+    /// What people said on the spot, and has not been lifted.
+    pub orders: Orders,
     /// The first complete list of this process came. Not on disk: every start reads the manifests again.
     pub listed: bool,
     /// What the last list refused. Not on disk.

@@ -3,6 +3,8 @@
 mod artifacts;
 mod gateways;
 mod journal;
+mod names;
+mod order;
 mod registration;
 mod status;
 mod why;
@@ -10,11 +12,13 @@ mod why;
 pub use artifacts::{FreedFile, FreedFiles, KnownArtifact, KnownArtifacts, ProgressLine, artifacts, freed};
 pub use gateways::{GatewayLine, GatewayList, MemberLine, gateways};
 pub use journal::{JournalFilter, JournalRowLine, JournalRows, journal};
+pub use names::no_such_gateway;
+pub use order::{Before, OrderLine, Ordered, Wanted, ordered, standing_orders, understood};
 pub use registration::{Acceptance, Accepted, GuesserLine, NotAccepted, PendingLine, guessers, pending};
 pub use status::{
     ArtifactLine, Counters, GatewayCount, RefusalLine, RolloutLine, SiteFileLine, Status, WaveLine, status,
 };
-pub use why::{JournalLine, MemberWhy, ROWS_FOR_WHY, Why, no_such_gateway, why};
+pub use why::{JournalLine, MemberWhy, ROWS_FOR_WHY, Why, why};
 
 /// Whoever answers runs, also one of a version that does not say so.
 fn yes() -> bool {

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::artifacts::ProgressLine;
+use super::order::{OrderLine, standing_orders};
 use super::{GuesserLine, PendingLine};
 use crate::artifact::Progress;
 use crate::engine::{self, Phase, Rollout, Standing, State, Steps, Summary, WaveView, steps, summary};
@@ -31,6 +32,12 @@ pub struct Status {
     pub silent_seconds: Option<u64>,
     /// The rollouts, newest first.
     pub rollouts: Vec<RolloutLine>,
+    /// The newest orders that people gave on the spot and that stand.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub orders: Vec<OrderLine>,
+    /// How many of them there are.
+    #[serde(default)]
+    pub orders_total: u32,
     /// How many gateways are declared, and how many of them poll.
     pub gateways: GatewayCount,
     /// What could not be accepted.
@@ -198,6 +205,7 @@ pub fn status(
     rollouts.sort_by_key(|rollout| std::cmp::Reverse(rollout.arrival));
     let polling = |g: &&engine::Gateway| g.presence == crate::model::Presence::Polling;
     let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+    let (orders, orders_total) = standing_orders(state, now);
     Status {
         site: site.to_owned(),
         running: true,
@@ -206,6 +214,8 @@ pub fn status(
         store_lost: state.site.lost,
         silent_seconds: state.site.silence.map(|since| now.since(since).as_secs()),
         rollouts: rollouts.into_iter().map(|rollout| rollout_line(state, rollout, now, &progress)).collect(),
+        orders,
+        orders_total,
         gateways: GatewayCount {
             total: count(state.gateways.len()),
             polling: count(state.gateways.values().filter(polling).count()),

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::gateways::reason;
+use super::names;
 use crate::device::Progress;
 use crate::engine::{self, Member, Rollout, State, Step};
 use crate::model::{ControllerId, JournalEntry, SiteTime, Texts, WaitingReason};
@@ -96,11 +97,6 @@ pub struct JournalLine {
     pub detail: String,
 }
 
-/// What is said when nobody is called so.
-pub fn no_such_gateway(who: &str) -> String {
-    format!("there is no gateway {who:?}; `lamplighter status --gateways` lists them")
-}
-
 /// Finds a gateway by its name or its controller id, and explains it.
 pub fn why(
     state: &State,
@@ -110,10 +106,7 @@ pub fn why(
     progress: impl Fn(&ControllerId) -> Option<Progress>,
     journal: &[JournalEntry],
 ) -> Option<Why> {
-    // one that got another controller id is there twice, and the manifests know the newer
-    let called = || state.gateways.iter().filter(|(_, gateway)| gateway.spec.name == who);
-    let named = || called().find(|(_, gateway)| gateway.listed).or_else(|| called().next());
-    let (id, gateway) = state.gateways.get_key_value(who).or_else(named)?;
+    let (id, gateway) = names::gateway(state, who)?;
     let mut rollouts: Vec<_> =
         state.rollouts.values().filter_map(|rollout| Some((rollout, rollout.members.get(id)?))).collect();
     rollouts.sort_by_key(|(rollout, _)| std::cmp::Reverse(rollout.arrival));
@@ -139,6 +132,7 @@ pub fn why(
 
 fn member_why(rollout: &Rollout, member: &Member, now: SiteTime, progress: Option<&Progress>) -> MemberWhy {
     let (meaning, remedy) = words(member.step);
+    let size = rollout.file_for(member).size;
     let current = progress.filter(|progress| member.open_action().is_some_and(|order| order.id == progress.action));
     MemberWhy {
         rollout: rollout.identity.to_string(),
@@ -153,7 +147,7 @@ fn member_why(rollout: &Rollout, member: &Member, now: SiteTime, progress: Optio
         wave_name: wave_name(rollout, member),
         change_ignored: engine::ignored(rollout),
         attempts: (member.attempts, rollout.spec.attempts),
-        sent: (member.spent > rollout.spec.artifact.size).then(|| member.sent(rollout.spec.artifact.size)),
+        sent: (member.spent > size).then(|| member.sent(size)),
         action: member.action.as_ref().map(|action| action.id.get()),
         message: member.message.clone(),
         progress: current.map(|progress| match &progress.message {

@@ -15,6 +15,7 @@ mod listing;
 mod lost;
 mod needs;
 mod offline;
+mod ordered;
 mod pacing;
 mod registered;
 mod silence;

@@ -371,4 +371,5 @@ fn write(disk: &mut Snapshot, batch: &Batch) {
     put(&mut disk.members, &batch.members);
     put(&mut disk.artifacts, &batch.artifacts);
     put(&mut disk.drops, &batch.drops);
+    put(&mut disk.orders, &batch.orders);
 }

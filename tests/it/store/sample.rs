@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use lamplighter::model::{
     ActionId, Amount, ArtifactKey, ArtifactSpec, Client, ConfirmBy, ControllerId, Deadlines, DeclaredBy, Digest,
-    FailedReason, GatewaySpec, Identity, JournalEntry, Presence, RolloutId, RolloutSpec, Selector, SiteTime, Source,
-    Strategy, Sums, What,
+    FailedReason, GatewaySpec, Given, Identity, JournalEntry, Presence, RolloutId, RolloutSpec, Selector, SiteTime,
+    Source, StandingOrder, Strategy, Sums, What,
 };
 use lamplighter::store::{
-    ActionRecord, ArtifactRecord, Batch, Db, DropRecord, GatewayRecord, MemberRecord, RolloutRecord, SavedTime,
-    SiteRecord, Snapshot, StepRecord, Written,
+    ActionRecord, ArtifactRecord, Batch, Db, DropRecord, GatewayRecord, MemberRecord, OrderRecord, RolloutRecord,
+    SavedTime, SiteRecord, Snapshot, StepRecord, Written,
 };
 
 use crate::crash_backend::CrashDisk;
@@ -36,6 +36,7 @@ impl Contents {
         merge(&mut snapshot.members, &batch.members);
         merge(&mut snapshot.artifacts, &batch.artifacts);
         merge(&mut snapshot.drops, &batch.drops);
+        merge(&mut snapshot.orders, &batch.orders);
         next.journal.extend(batch.journal.iter().cloned());
         next
     }
@@ -114,6 +115,10 @@ fn batch(random: &mut fastrand::Rng, n: u64) -> Batch {
         batch.rollouts.push((RolloutId(random.u64(..2)), random.bool().then(|| rollout(n))));
         batch.artifacts.push((digest(random.u8(..2)), random.bool().then(|| artifact(n))));
         batch.drops.push((digest(random.u8(..2)), random.bool().then_some(DropRecord { order: n })));
+        let order = StandingOrder::Hold(gateway_id(random.u32(..2)));
+        let given =
+            Given { by: "uid 0".into(), at: SiteTime(n), wall: None, reason: random.bool().then(|| "x".into()) };
+        batch.orders.push((order, random.bool().then_some(OrderRecord(given))));
     }
     batch.journal = (0..random.u64(..4)).map(|row| entry(n * 10 + row)).collect();
     batch

@@ -10,10 +10,10 @@ use lamplighter::model::{
 };
 use lamplighter::site::Core;
 use lamplighter::store::Snapshot;
+use lamplighter::world;
 use sha2::{Digest as _, Sha256};
 
 use super::ops::{ARTIFACTS, GatewayTyped, Op, RolloutTyped, VERSIONS, Which};
-use crate::disk;
 use crate::fleet;
 
 pub(super) const SLOTS: u32 = 3;
@@ -217,7 +217,7 @@ impl Run {
         assert_eq!(elsewhere.verdicts, stepped.verdicts, "the wall clock decided something");
         assert_eq!(self.other_wall.state(), self.core.state(), "the wall clock changed something");
 
-        disk::apply(&mut self.records, &stepped.batch);
+        world::apply(&mut self.records, &stepped.batch);
         self.is_settled();
         self.keeps_its_caps(&before);
         self.uses_no_id_twice();

@@ -1,23 +1,22 @@
 //! The process: the heart, the board, who is there, and one commit in flight.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
-use lamplighter::device::ddi::Pending;
-use lamplighter::device::{Board, Pacing, Presence};
-
-use lamplighter::model::{ActionId, Event, Now, SiteTime, Verdict};
-use lamplighter::site::{Core, Outlook};
-use lamplighter::store::{Batch, SavedTime, Snapshot};
-
-use crate::fleet::{OFFLINE_AFTER, POLL, settings};
-use crate::link::Ask;
+use super::link::Ask;
+use crate::device::ddi::{self, Pending};
+use crate::device::{Board, Pacing, Presence};
+use crate::engine::Settings;
+use crate::model::{ActionId, Event, Now, SiteTime, Verdict};
+use crate::site::{Core, Outlook};
+use crate::store::{Batch, SavedTime, Snapshot};
 
 /// At most so many events in a step, as in the real loop.
 const MOST_EVENTS: usize = 64;
 
 /// Who waits for a verdict.
 #[derive(Debug)]
-pub enum Waiter {
+pub(super) enum Waiter {
     Nobody,
     /// A gateway with an open request.
     Request(usize, Ask, Pending),
@@ -29,7 +28,7 @@ pub enum Waiter {
 
 /// A step that is being committed.
 #[derive(Debug)]
-pub struct InFlight {
+pub(super) struct InFlight {
     pub batch: Batch,
     pub events: Vec<Event>,
     pub verdicts: Vec<Verdict>,
@@ -37,38 +36,57 @@ pub struct InFlight {
     outlook: Outlook,
 }
 
+/// What a process begins with.
+pub(super) struct Start {
+    pub snapshot: Snapshot,
+    /// The virtual time.
+    pub at: u64,
+    pub boot: String,
+    pub random: u32,
+    pub settings: Settings,
+    pub offline_after: Duration,
+}
+
+/// A process of the site.
 #[derive(Debug)]
 pub struct Site {
+    /// The heart.
     pub core: Core,
-    pub board: Board,
-    pub presence: Presence,
-    pub in_flight: Option<InFlight>,
+    pub(super) board: Board,
+    pub(super) presence: Presence,
+    pub(super) device: ddi::Settings,
+    pub(super) in_flight: Option<InFlight>,
     inbox: VecDeque<(Event, Waiter)>,
+    boot: String,
     /// Site time is this at that virtual time.
     origin: (SiteTime, u64),
     next_due: Option<SiteTime>,
     /// What the board shows may not be what the store says.
-    pub stale: bool,
+    pub(super) stale: bool,
 }
 
 /// What to tell whom after a commit.
-pub struct Published {
+pub(super) struct Published {
     pub answers: Vec<(Waiter, Option<Verdict>)>,
-    pub outlook: Outlook,
+    /// Some artifact is wanted, and that is news.
+    pub wants: bool,
 }
 
 impl Site {
     /// A process that starts at a virtual time with what the store says.
-    pub fn start(snapshot: Snapshot, at: u64, boot: &str, random: u32, slots: u32) -> Self {
-        let saved = snapshot.time.clone();
-        let gap = std::time::Duration::from_millis(at.saturating_sub(saved.boot_ms));
+    pub(super) fn start(start: Start, device: ddi::Settings) -> Self {
+        let Start { snapshot, at, boot, random, settings, offline_after } = start;
+        let saved = &snapshot.time;
+        let gap = Duration::from_millis(at.saturating_sub(saved.boot_ms));
         let time = saved.site.resumed((saved.boot_id == boot).then_some(gap));
         let mut site = Self {
-            core: Core::rebuild(snapshot, settings(slots), ActionId::base(random)),
+            core: Core::rebuild(snapshot, settings, ActionId::base(random)),
             board: Board::default(),
-            presence: Presence::new(Pacing { told: POLL, offline_after: OFFLINE_AFTER }),
+            presence: Presence::new(Pacing { told: device.poll_interval, offline_after }),
+            device,
             in_flight: None,
             inbox: VecDeque::new(),
+            boot,
             origin: (time, at),
             next_due: None,
             stale: false,
@@ -78,11 +96,11 @@ impl Site {
     }
 
     /// After a failed commit: the same process with what the store says now. Its time goes on.
-    pub fn rebuild(&mut self, snapshot: Snapshot, at: u64, random: u32, slots: u32) -> Vec<Waiter> {
-        self.core = Core::rebuild(snapshot, settings(slots), ActionId::base(random));
+    pub(super) fn rebuild(&mut self, start: Start) -> Vec<Waiter> {
+        self.core = Core::rebuild(start.snapshot, start.settings, ActionId::base(start.random));
         // the board stays as it was until the next outlook: its links are hints
         (self.stale, self.next_due) = (true, None);
-        self.meet_gateways(at);
+        self.meet_gateways(start.at);
         let flying = self.in_flight.take().into_iter().flat_map(|flying| flying.waiters);
         flying.chain(self.inbox.drain(..).map(|(_, waiter)| waiter)).collect()
     }
@@ -97,25 +115,25 @@ impl Site {
     /// Site time at a virtual time.
     pub fn time(&self, at: u64) -> SiteTime {
         let (time, origin) = self.origin;
-        time.plus(std::time::Duration::from_millis(at - origin))
+        time.plus(Duration::from_millis(at.saturating_sub(origin)))
     }
 
     /// The virtual time of a site time.
     fn virtual_time(&self, time: SiteTime) -> u64 {
         let (origin, at) = self.origin;
-        at + u64::try_from(time.since(origin).as_millis()).unwrap()
+        at.saturating_add(u64::try_from(time.since(origin).as_millis()).unwrap_or(u64::MAX))
     }
 
-    pub fn tell(&mut self, event: Event, waiter: Waiter) {
+    pub(super) fn tell(&mut self, event: Event, waiter: Waiter) {
         self.inbox.push_back((event, waiter));
     }
 
-    pub fn is_idle(&self) -> bool {
+    pub(super) fn is_idle(&self) -> bool {
         self.in_flight.is_none() && self.inbox.is_empty()
     }
 
     /// When the loop wakes although nothing happens; while it commits it looks at no clock.
-    pub fn wakes_at(&self) -> Option<u64> {
+    pub(super) fn wakes_at(&self) -> Option<u64> {
         if self.in_flight.is_some() {
             return None;
         }
@@ -124,7 +142,7 @@ impl Site {
     }
 
     /// Takes what waits and steps; true if a commit is in flight now.
-    pub fn step(&mut self, at: u64, boot: &str) -> bool {
+    pub(super) fn step(&mut self, at: u64, wall: i64) -> bool {
         let now = self.time(at);
         for event in self.presence.due(now) {
             self.tell(event, Waiter::Nobody);
@@ -135,25 +153,27 @@ impl Site {
         }
         let taken = self.inbox.len().min(MOST_EVENTS);
         let (events, waiters): (Vec<_>, Vec<_>) = self.inbox.drain(..taken).unzip();
-        let wall = Some(i64::try_from(at).unwrap());
-        let mut stepped = self.core.step(Now { site: now, wall }, events.clone());
-        assert_eq!(stepped.verdicts.len(), events.len());
-        let next_due = stepped.outlook.next_due;
-        assert!(next_due.is_none_or(|due| due > now), "at {now:?} something is due at {next_due:?}: a busy loop");
-        stepped.batch.time = SavedTime { site: now, boot_id: boot.into(), boot_ms: at };
+        let mut stepped = self.core.step(Now { site: now, wall: Some(wall) }, events.clone());
+        stepped.batch.time = SavedTime { site: now, boot_id: self.boot.clone(), boot_ms: at };
         let (batch, verdicts, outlook) = (stepped.batch, stepped.verdicts, stepped.outlook);
         self.in_flight = Some(InFlight { batch, events, verdicts, waiters, outlook });
         true
     }
 
+    /// What the step in flight left due although its time has come.
+    pub(super) fn overdue(&self, at: u64) -> Option<SiteTime> {
+        self.in_flight.as_ref()?.outlook.next_due.filter(|due| *due <= self.time(at))
+    }
+
     /// The commit is durable: only now does anyone outside see what was decided.
-    pub fn publish(&mut self) -> Published {
-        let InFlight { verdicts, waiters, outlook, .. } = self.in_flight.take().expect("a commit is in flight");
-        for (id, entry) in &outlook.board {
-            self.board.put(id.clone(), entry.clone());
+    pub(super) fn publish(&mut self) -> Option<Published> {
+        let InFlight { verdicts, waiters, outlook, .. } = self.in_flight.take()?;
+        for (id, entry) in outlook.board {
+            self.board.put(id, entry);
         }
         self.board.complete();
         (self.stale, self.next_due) = (false, outlook.next_due);
-        Published { answers: waiters.into_iter().zip(verdicts.into_iter().map(Some)).collect(), outlook }
+        let wants = outlook.wanted.is_some_and(|wanted| !wanted.is_empty());
+        Some(Published { answers: waiters.into_iter().zip(verdicts.into_iter().map(Some)).collect(), wants })
     }
 }

@@ -4,16 +4,15 @@ mod install;
 mod streaming;
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
-use lamplighter::model::{ActionId, Client, ControllerId, Digest, Execution, Finished};
-
-use crate::fate::{Character, Fate};
-use crate::fleet::{FIRMWARE, OLD, POLL};
-use crate::link::{Ask, Order, Reply};
+use super::character::{Fate, Role};
+use super::link::{Ask, Order, Reply};
+use crate::model::{ActionId, Client, Digest, Execution, Finished};
 
 /// What a gateway does next.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Act {
+pub(super) enum Act {
     Ask(Ask),
     /// Wake it after so many milliseconds.
     Wait(u64),
@@ -24,26 +23,43 @@ pub enum Act {
 /// An install, as the gateway saw it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Install {
+    /// By which order.
     pub action: ActionId,
+    /// What.
     pub version: String,
+    /// The file.
+    pub digest: Digest,
     /// It ran that version already, or was about to boot it.
     pub again: bool,
     /// It had all the bytes.
     pub whole: bool,
 }
 
+/// A gateway.
 #[derive(Debug)]
 pub struct Device {
-    pub id: ControllerId,
-    pub character: Character,
+    /// The part that it plays.
+    pub role: Role,
+    /// What it runs.
     pub runs: String,
+    /// What it installed.
     pub installs: Vec<Install>,
+    /// It was given an order at some time.
+    pub touched: bool,
     /// Its final word went nowhere, and it has no other way to say it.
     pub word_lost: bool,
+    /// It has power.
+    pub on: bool,
+    /// The network leads to it.
+    pub reachable: bool,
+    /// The number of its timer or request that counts.
+    pub(super) turn: u64,
+    /// It may run something else than before.
+    pub(super) booted: bool,
     /// Bytes per second.
-    pub speed: u64,
+    pub(super) speed: u64,
     /// Cuts its next downloads.
-    pub cuts: u8,
+    pub(super) cuts: u8,
     random: fastrand::Rng,
     interval: u64,
     doing: Doing,
@@ -81,6 +97,8 @@ enum Doing {
     Rebooting,
     RetryingWord(u8),
     RetryingFailure(u8),
+    /// It has no power.
+    Off,
     Dark,
 }
 
@@ -100,22 +118,30 @@ enum Next {
 const SECOND: u64 = 1_000;
 
 impl Device {
-    pub fn new(id: ControllerId, character: Character, mut random: fastrand::Rng) -> Self {
+    /// A gateway that was never updated, and polls about so often.
+    pub(super) fn new(role: Role, interval: Duration, mut random: fastrand::Rng) -> Self {
         let mut extras = VecDeque::new();
-        if character.fate == Fate::Strange {
-            for _ in 0..random.usize(1..4) {
-                let strange = ActionId::try_from(i64::from(random.i32(1..i32::MAX))).unwrap();
-                extras.push_back((strange, Execution::Closed, Finished::Success));
-            }
+        if role.character.fate == Fate::Strange {
+            let ids = (0..random.usize(1..4)).map(|_| i64::from(random.i32(1..i32::MAX))).collect::<Vec<_>>();
+            let strange = ids.into_iter().filter_map(|id| ActionId::try_from(id).ok());
+            extras.extend(strange.map(|id| (id, Execution::Closed, Finished::Success)));
         }
-        let interval = u64::try_from(POLL.as_millis()).unwrap();
-        let (cuts, slow) = if let Fate::Cut(times) = character.fate { (times, 10) } else { (0, 1) };
+        let interval = u64::try_from(interval.as_millis()).unwrap_or(u64::MAX).clamp(10, 86_400_000);
+        let (cuts, slow) = match role.character.fate {
+            Fate::Cut(times) => (times, 10),
+            Fate::Slow => (0, 100),
+            _ => (0, 1),
+        };
         Self {
-            id,
-            character,
-            runs: OLD.into(),
+            runs: role.runs.clone(),
+            role,
             installs: Vec::new(),
+            touched: false,
             word_lost: false,
+            on: true,
+            reachable: true,
+            turn: 0,
+            booted: true,
             speed: random.u64(20_000..200_000) / slow,
             cuts,
             interval: random.u64(interval * 9 / 10..interval * 11 / 10),
@@ -134,17 +160,39 @@ impl Device {
     }
 
     /// How long after the site's start it polls first.
-    pub fn first_wake(&mut self) -> u64 {
+    pub(super) fn first_wake(&mut self) -> u64 {
         self.random.u64(0..self.interval)
     }
 
-    /// Will it ever do anything again?
-    pub fn is_dark(&self) -> bool {
-        self.doing == Doing::Dark || self.character.fate == Fate::NeverPolls
+    /// What becomes of its update, or would.
+    pub(super) fn fate(&self) -> Fate {
+        let other = |only: &String| self.job.as_ref().is_some_and(|order| order.version != *only);
+        if self.role.only.as_ref().is_some_and(other) { Fate::Good } else { self.role.character.fate }
+    }
+
+    fn client(&self) -> Client {
+        self.role.character.client
+    }
+
+    /// It will not do anything again by itself.
+    pub(super) fn went_dark(&self) -> bool {
+        self.doing == Doing::Dark
+    }
+
+    /// Its power goes, or comes back: then it boots what is staged, and knows what a gateway keeps on its disk.
+    pub(super) fn switch(&mut self, on: bool) -> Act {
+        self.on = on;
+        if !on {
+            self.doing = Doing::Off;
+            return Act::Nothing;
+        }
+        self.parts.clear();
+        self.doing = Doing::Rebooting;
+        Act::Wait(self.random.u64(10 * SECOND..40 * SECOND))
     }
 
     /// It has asked and reads nothing else before the answer.
-    pub fn waits_for_reply(&self) -> bool {
+    pub(super) fn waits_for_reply(&self) -> bool {
         use Doing::{AskingBytes, Chattering, Fetching, Polling, ReadingCancellation, Saying, SendingAttributes};
         let waits =
             matches!(self.doing, Polling | Chattering | SendingAttributes(_) | Fetching | Saying(_) | AskingBytes);
@@ -152,24 +200,19 @@ impl Device {
     }
 
     /// Bytes arrive.
-    pub fn is_receiving(&self) -> bool {
+    pub(super) fn is_receiving(&self) -> bool {
         self.doing == Doing::Receiving
     }
 
     /// It has nothing left to say on its own.
-    pub fn is_at_rest(&self) -> bool {
+    pub(super) fn is_at_rest(&self) -> bool {
         self.extras.is_empty() && matches!(self.doing, Doing::Idle | Doing::Polling | Doing::Dark)
     }
 
-    /// It runs what it says; one that cannot say is believed.
-    pub fn told_the_truth(&self) -> bool {
-        self.runs != OLD || self.character.fate == Fate::FallsBack
-    }
-
     /// Its timer went off.
-    pub fn wake(&mut self) -> Act {
+    pub(super) fn wake(&mut self) -> Act {
         match self.doing {
-            _ if self.character.fate == Fate::NeverPolls => self.go_dark(),
+            _ if self.fate() == Fate::NeverPolls => self.go_dark(),
             Doing::Idle => self.poll(),
             Doing::PausingDownload if self.streams() => self.read_on(),
             Doing::PausingDownload => self.ask_bytes(),
@@ -182,7 +225,7 @@ impl Device {
     }
 
     /// What it asked for last was answered.
-    pub fn reply(&mut self, reply: Reply) -> Act {
+    pub(super) fn reply(&mut self, reply: Reply) -> Act {
         let failed = matches!(reply, Reply::Busy | Reply::Unreachable);
         match (self.doing, reply) {
             (Doing::Chattering, _) => self.poll(),
@@ -201,7 +244,7 @@ impl Device {
             (Doing::Saying(Next::Failed(tries)), reply) => self.failure_answered(tries, &reply),
             (Doing::Saying(Next::Word(tries)), reply) => self.word_answered(tries, &reply),
             // SWUpdate gives up when it cannot say that it begins, and starts over at its next poll
-            (Doing::Saying(Next::Download), _) if failed && self.character.client == Client::SwUpdate => self.idle(),
+            (Doing::Saying(Next::Download), _) if failed && self.client() == Client::SwUpdate => self.idle(),
             (Doing::Saying(Next::Download), _) if self.streams() => self.stream(),
             (Doing::Saying(Next::Read), _) => self.read_on(),
             (Doing::Saying(Next::Download), _) => self.ask_bytes(),
@@ -213,13 +256,13 @@ impl Device {
             (Doing::AskingBytes, Reply::NoBytes) => self.downloaded(),
             (Doing::AskingBytes, _) if failed => self.pause_download(),
             // rhu reports what it takes for a failed download
-            (Doing::AskingBytes, _) if self.character.client == Client::Rauc => self.give_up(),
+            (Doing::AskingBytes, _) if self.client() == Client::Rauc => self.give_up(),
             _ => self.idle(),
         }
     }
 
     /// All bytes arrived, or the connection broke after so many.
-    pub fn received(&mut self, have: u64) -> Act {
+    pub(super) fn received(&mut self, have: u64) -> Act {
         if self.doing != Doing::Receiving {
             return Act::Nothing;
         }
@@ -248,7 +291,7 @@ impl Device {
     /// rhu stays away for five minutes.
     fn idle_after_error(&mut self) -> Act {
         self.doing = Doing::Idle;
-        Act::Wait(if self.character.client == Client::Rauc { 300 * SECOND } else { self.interval })
+        Act::Wait(if self.client() == Client::Rauc { 300 * SECOND } else { self.interval })
     }
 
     fn go_dark(&mut self) -> Act {
@@ -257,15 +300,17 @@ impl Device {
     }
 
     fn base(&mut self, order: Option<ActionId>, asks: bool) -> Act {
-        if order.is_none() && self.character.client == Client::SwUpdate {
+        if order.is_none() && self.client() == Client::SwUpdate {
             // it reports only while an order is offered
             self.to_report = None;
         }
-        let order = order.filter(|_| self.character.fate != Fate::NeverFetches);
-        let unasked = self.character.client == Client::SwUpdate && self.fresh && self.to_report.is_none();
-        if self.character.reports && (asks || unasked) {
+        let order = order.filter(|_| self.fate() != Fate::NeverFetches);
+        let unasked = self.client() == Client::SwUpdate && self.fresh && self.to_report.is_none();
+        if self.role.character.reports && (asks || unasked) {
             self.doing = Doing::SendingAttributes(order);
-            return Act::Ask(Ask::Attributes([(FIRMWARE.to_owned(), self.runs.clone())].into()));
+            let mut attributes = self.role.attributes.clone();
+            attributes.insert(self.role.key.clone(), self.runs.clone());
+            return Act::Ask(Ask::Attributes(attributes));
         }
         match order {
             Some(order) => self.fetch(order),
@@ -280,13 +325,15 @@ impl Device {
 
     /// It has an order: a new one, or the one that it has to report on.
     fn take(&mut self, order: Order) -> Act {
-        let reports_now = match self.character.client {
+        let reports_now = match self.client() {
             Client::SwUpdate => self.to_report.is_some(),
             _ => self.to_report == Some(order.action),
         };
         let action = order.action;
+        self.touched = true;
         self.job = Some(order);
-        match self.character.fate {
+        match self.fate() {
+            Fate::Rejects => self.say(action, Execution::Rejected, Finished::None, Next::Poll),
             Fate::SilentAfterFetch => self.go_dark(),
             _ if reports_now => self.word(0),
             Fate::Lies => self.say(action, Execution::Closed, Finished::Success, Next::Poll),
@@ -298,7 +345,7 @@ impl Device {
     }
 
     fn say(&mut self, action: ActionId, execution: Execution, finished: Finished, next: Next) -> Act {
-        if self.character.fate == Fate::Noisy && execution == Execution::Proceeding {
+        if self.fate() == Fate::Noisy && execution == Execution::Proceeding {
             self.extras.push_back((action, execution, finished));
         }
         self.doing = Doing::Saying(next);
@@ -309,7 +356,7 @@ impl Device {
     fn ask_bytes(&mut self) -> Act {
         let Some(order) = self.job.clone() else { return self.idle() };
         let have = self.partial.filter(|(digest, _)| *digest == order.digest).map_or(0, |(_, have)| have);
-        let whole_again = have >= order.size && self.character.client != Client::Rauc;
+        let whole_again = have >= order.size && self.client() != Client::Rauc;
         self.doing = Doing::AskingBytes;
         Act::Ask(Ask::Bytes(order, if whole_again { 0 } else { have }))
     }
@@ -317,7 +364,7 @@ impl Device {
     fn pause_download(&mut self) -> Act {
         self.cut_tries += 1;
         // rhu tries for ever
-        if self.cut_tries > 5 && self.character.client != Client::Rauc {
+        if self.cut_tries > 5 && self.client() != Client::Rauc {
             return self.idle();
         }
         self.doing = Doing::PausingDownload;

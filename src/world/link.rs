@@ -4,15 +4,14 @@ use std::collections::BTreeMap;
 
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, StatusCode};
-use lamplighter::device::ddi::{self, Download, Head, Pending, Response};
-use lamplighter::device::{Board, Presence};
-use lamplighter::model::{
+use serde_json::{Value, json};
+
+use super::site::Site;
+use crate::device::Presence;
+use crate::device::ddi::{self, Download, Head, Pending, Response};
+use crate::model::{
     ActionId, Ask as AskFor, Client, ControllerId, Digest, Event, Execution, Finished, SiteTime, TokenHash, Verdict,
 };
-use serde_json::{Value, json};
-use sha2::{Digest as _, Sha256};
-
-use crate::fleet::POLL;
 
 /// A request of a gateway.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,6 +55,8 @@ pub enum Reply {
     Busy,
     /// No connection, or one that broke.
     Unreachable,
+    /// What no client understands.
+    Odd(String),
 }
 
 /// An order as a gateway reads it.
@@ -82,19 +83,20 @@ fn token(id: &str) -> String {
     format!("token-of-{id}")
 }
 
+/// The hash of the token that a gateway of the world shows.
 pub fn token_hash(id: &ControllerId) -> TokenHash {
-    TokenHash::new(Sha256::digest(token(id.as_str())).into())
+    TokenHash::of(&token(id.as_str()))
 }
 
 /// Asks the device room. The events are to be told first.
-pub fn ask(
-    board: &Board,
-    presence: &mut Presence,
+pub(super) fn ask(
+    site: &mut Site,
     now: SiteTime,
     (id, client): (&ControllerId, Client),
     ask: &Ask,
 ) -> (Vec<Event>, Answer) {
-    // most polls are plain, and most of a test's time would go into their headers
+    let Site { board, presence, device: settings, .. } = site;
+    // most polls are plain, and most of the time would go into their headers
     if let (Ask::Poll, Some((_, entry))) = (ask, board.get(id.as_str()))
         && entry.offer.is_none()
         && entry.ask == AskFor::No
@@ -103,8 +105,6 @@ pub fn ask(
         seen.extend(presence.runs(id, client, now).filter(|_| client != Client::Zephyr));
         return (seen, Answer::Now(Reply::Base { order: None, cancelled: None, asks: false }));
     }
-    let settings =
-        ddi::Settings { tenants: vec!["DEFAULT".into()], poll_interval: POLL, url: None, tokens: Default::default() };
     let (method, path, body) = request(id, ask);
     let headers = headers(id, client, ask);
     let head = Head {
@@ -116,10 +116,10 @@ pub fn ask(
         secure: false,
         certificate: None,
     };
-    if let Err(refused) = ddi::admit(board, &settings, &head) {
+    if let Err(refused) = ddi::admit(board, settings, &head) {
         return (Vec::new(), Answer::Now(read(ask, &refused)));
     }
-    let reply = ddi::answer(board, presence, &settings, now, &head, &body);
+    let reply = ddi::answer(board, presence, settings, now, &head, &body);
     let answer = match reply.answer {
         ddi::Answer::Now(response) => Answer::Now(read(ask, &response)),
         ddi::Answer::Ask(event, pending) => Answer::Ask(event, pending),
@@ -129,12 +129,12 @@ pub fn ask(
 }
 
 /// The reply to a request that waited for a verdict; none if the commit failed.
-pub fn reply(ask: &Ask, pending: Pending, presence: &mut Presence, verdict: Option<Verdict>) -> Reply {
+pub(super) fn reply(ask: &Ask, pending: Pending, presence: &mut Presence, verdict: Option<Verdict>) -> Reply {
     read(ask, &pending.respond(presence, verdict))
 }
 
 /// The reply to a request for bytes.
-pub fn first_byte(ask: &Ask, download: &Download, presence: &mut Presence, verdict: Option<Verdict>) -> Reply {
+pub(super) fn first_byte(ask: &Ask, download: &Download, presence: &mut Presence, verdict: Option<Verdict>) -> Reply {
     match download.respond(presence, verdict) {
         Ok(head) => read(ask, &head),
         Err(refused) => read(ask, &refused),
@@ -172,7 +172,11 @@ fn lower(word: &impl std::fmt::Debug) -> String {
 
 fn headers(id: &ControllerId, client: Client, ask: &Ask) -> HeaderMap {
     let mut headers = HeaderMap::new();
-    let mut set = |name: HeaderName, value: &str| _ = headers.insert(name, HeaderValue::from_str(value).unwrap());
+    let mut set = |name: HeaderName, value: &str| {
+        if let Ok(value) = HeaderValue::from_str(value) {
+            headers.insert(name, value);
+        }
+    };
     set(header::HOST, "site:8080");
     set(header::AUTHORIZATION, &format!("TargetToken {}", token(id.as_str())));
     match client {
@@ -204,48 +208,55 @@ fn read(ask: &Ask, response: &Response) -> Reply {
         (StatusCode::OK, Ask::Bytes(_, 0)) | (StatusCode::PARTIAL_CONTENT, Ask::Bytes(_, 1..) | Ask::Part(..)) => {
             Reply::Body
         }
-        (StatusCode::OK, Ask::Cancelled(_)) => Reply::Drop(stop(&parse(response))),
-        (StatusCode::OK, Ask::Poll) => base(&parse(response)),
-        (StatusCode::OK, Ask::Order(_)) => Reply::Order(order(&parse(response))),
+        (StatusCode::OK, Ask::Cancelled(_)) => understood(response, stop),
+        (StatusCode::OK, Ask::Poll) => understood(response, base),
+        (StatusCode::OK, Ask::Order(_)) => understood(response, |body| order(body).map(Reply::Order)),
         (StatusCode::OK, Ask::Say(..) | Ask::Drop(..) | Ask::Attributes(_)) => Reply::Heard,
         // before its first outlook the board is empty
         (StatusCode::UNAUTHORIZED, _) => Reply::Unreachable,
-        (status, ask) => panic!("{status} for {ask:?}"),
+        (status, ask) => Reply::Odd(format!("{status} for {ask:?}")),
     }
 }
 
-fn parse(response: &Response) -> Value {
-    serde_json::from_slice(&response.body).expect("JSON")
+/// What a client makes of a body, if it can.
+fn understood(response: &Response, read: impl Fn(&Value) -> Option<Reply>) -> Reply {
+    let body = serde_json::from_slice(&response.body).ok();
+    body.as_ref().and_then(read).unwrap_or_else(|| {
+        Reply::Odd(format!("an answer that no client understands: {}", String::from_utf8_lossy(&response.body)))
+    })
 }
 
-fn base(body: &Value) -> Reply {
+fn base(body: &Value) -> Option<Reply> {
     let href = |link: &str| body.pointer(&format!("/_links/{link}/href")).and_then(Value::as_str);
-    assert!(href("deploymentBase").is_none() || href("cancelAction").is_none(), "one active link at most (b.2)");
     let action = |href: &str| {
         let (path, _) = href.split_once('?').unwrap_or((href, ""));
-        path.rsplit('/').next().unwrap().parse().unwrap()
+        path.rsplit('/').next().and_then(|id| id.parse().ok())
     };
-    Reply::Base {
-        order: href("deploymentBase").map(action),
-        cancelled: href("cancelAction").map(action),
+    let (order, cancelled) = (href("deploymentBase"), href("cancelAction"));
+    // one active link at most (b.2), and each names an order
+    let sound = [order, cancelled].into_iter().flatten().all(|href| action(href).is_some());
+    (sound && (order.is_none() || cancelled.is_none())).then(|| Reply::Base {
+        order: order.and_then(action),
+        cancelled: cancelled.and_then(action),
         asks: href("configData").is_some(),
-    }
+    })
 }
 
-fn stop(body: &Value) -> ActionId {
-    assert_eq!(body["id"], body["cancelAction"]["stopId"]);
-    body["id"].as_str().unwrap().parse().unwrap()
+fn stop(body: &Value) -> Option<Reply> {
+    let id = body.get("id").filter(|id| Some(*id) == body.pointer("/cancelAction/stopId"))?;
+    Some(Reply::Drop(id.as_str()?.parse().ok()?))
 }
 
-fn order(body: &Value) -> Order {
-    let chunk = &body["deployment"]["chunks"][0];
-    let artifact = &chunk["artifacts"][0];
-    let href = artifact["_links"]["download-http"]["href"].as_str().unwrap();
-    Order {
-        action: body["id"].as_str().unwrap().parse().unwrap(),
-        digest: format!("sha256:{}", artifact["hashes"]["sha256"].as_str().unwrap()).parse().unwrap(),
-        version: chunk["version"].as_str().unwrap().into(),
-        size: artifact["size"].as_u64().unwrap(),
-        path: href.strip_prefix("http://site:8080").expect("links say where the gateway asked").into(),
-    }
+fn order(body: &Value) -> Option<Order> {
+    let text = |at: &str| body.pointer(at).and_then(Value::as_str);
+    let artifact = "/deployment/chunks/0/artifacts/0";
+    let href = text(&format!("{artifact}/_links/download-http/href"))?;
+    Some(Order {
+        action: text("/id")?.parse().ok()?,
+        digest: format!("sha256:{}", text(&format!("{artifact}/hashes/sha256"))?).parse().ok()?,
+        version: text("/deployment/chunks/0/version")?.into(),
+        size: body.pointer(&format!("{artifact}/size"))?.as_u64()?,
+        // links say where the gateway asked
+        path: href.strip_prefix("http://site:8080")?.into(),
+    })
 }

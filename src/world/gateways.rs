@@ -1,27 +1,50 @@
-//! Gateways act: requests, timers, bytes.
+//! Gateways act: requests, timers, bytes, power.
 
-use lamplighter::model::Verdict;
-
-use super::{Happening, World};
-use crate::bodies::Body;
-use crate::device::Act;
-use crate::link::{self, Answer, Ask, Reply};
-use crate::site::Waiter;
+use super::bodies::Body;
+use super::device::Act;
+use super::link::{self, Answer, Ask, Reply};
+use super::play::{Happening, World};
+use super::site::Waiter;
+use crate::model::Verdict;
 
 /// Bytes that pass are a sign of life so often, in milliseconds.
 const LIFE: u64 = 30_000;
 
 impl World {
     pub(super) fn act(&mut self, device: usize, act: Act) {
-        self.turns[device] += 1;
-        let acting = &self.devices[device];
-        if self.oracle.runs.get(&acting.id) != Some(&acting.runs) {
-            self.oracle.runs.insert(acting.id.clone(), acting.runs.clone());
+        let Some(acting) = self.devices.get_mut(device) else { return };
+        acting.turn += 1;
+        let turn = acting.turn;
+        if std::mem::take(&mut acting.booted) {
+            self.oracle.runs.insert(acting.role.id.clone(), acting.runs.clone());
         }
         match act {
             Act::Nothing => {}
-            Act::Wait(wait) => self.later(wait, Happening::Wake(device, self.turns[device])),
+            Act::Wait(wait) => self.later(wait, Happening::Wake(device, turn)),
             Act::Ask(ask) => self.ask(device, &ask),
+        }
+    }
+
+    pub(super) fn wake(&mut self, device: usize, turn: u64) {
+        if let Some(acting) = self.devices.get_mut(device).filter(|device| device.turn == turn) {
+            let act = acting.wake();
+            self.act(device, act);
+        }
+    }
+
+    pub(super) fn reply(&mut self, device: usize, turn: u64, reply: Reply) {
+        if self.devices.get(device).is_none_or(|device| device.turn != turn) {
+            return;
+        }
+        if let Reply::Odd(what) = &reply {
+            let what = what.clone();
+            self.oracle.found(what);
+        }
+        if !matches!(reply, Reply::Base { order: None, cancelled: None, .. } | Reply::Heard) {
+            self.note(device, || format!("reads {reply:?}"));
+        }
+        if let Some(act) = self.devices.get_mut(device).map(|device| device.reply(reply)) {
+            self.act(device, act);
         }
     }
 
@@ -29,19 +52,22 @@ impl World {
         if !matches!(ask, Ask::Poll | Ask::Attributes(_)) {
             self.note(device, || format!("asks {ask:?}"));
         }
-        let Some(site) = &mut self.site else { return self.answer(device, Reply::Unreachable) };
+        let Some(asker) = self.devices.get(device) else { return };
+        let site = self.site.as_mut().filter(|_| asker.reachable);
+        let Some(site) = site else { return self.answer(device, Reply::Unreachable) };
         let now = site.time(self.now);
-        let asker = &self.devices[device];
-        let (seen, answer) = link::ask(&site.board, &mut site.presence, now, (&asker.id, asker.character.client), ask);
+        let role = &asker.role;
+        let (seen, answer) = link::ask(site, now, (&role.id, role.character.client), ask);
         for event in seen {
             site.tell(event, Waiter::Nobody);
         }
         match answer {
             Answer::Now(reply) => {
+                self.polls += u64::from(*ask == Ask::Poll);
                 if let Reply::Base { order: Some(action), .. } | Reply::Base { cancelled: Some(action), .. } = &reply
                     && !site.stale
                 {
-                    self.oracle.shown(&asker.id, *action);
+                    self.oracle.shown(&role.id, *action);
                 }
                 self.answer(device, reply);
             }
@@ -58,7 +84,11 @@ impl World {
     /// A reply takes a moment to arrive.
     pub(super) fn answer(&mut self, device: usize, reply: Reply) {
         let latency = self.random.u64(1..20);
-        self.later(latency, Happening::Reply(device, self.turns[device], reply));
+        // one that lost its power or its connection meanwhile does not wait any more
+        if let Some(turn) = self.devices.get(device).filter(|device| device.waits_for_reply()).map(|device| device.turn)
+        {
+            self.later(latency, Happening::Reply(device, turn, Box::new(reply)));
+        }
     }
 
     /// The heart agreed to bytes, or did not.
@@ -74,8 +104,10 @@ impl World {
         }
         let Some(body) = self.bodies.under_way.get_mut(&number) else { return };
         body.began = self.now;
-        if body.cut.is_some() {
-            self.devices[device].cuts -= 1;
+        if body.cut.is_some()
+            && let Some(device) = self.devices.get_mut(device)
+        {
+            device.cuts = device.cuts.saturating_sub(1);
         }
         // the reply comes before the bytes
         let ends = body.ends() - self.now + 20;
@@ -86,10 +118,9 @@ impl World {
 
     pub(super) fn bytes_pass(&mut self, number: u64) {
         let Some(body) = self.bodies.under_way.get(&number) else { return };
-        let id = &self.devices[body.device].id;
-        let Some(site) = &mut self.site else { return };
+        let (Some(device), Some(site)) = (self.devices.get(body.device), &mut self.site) else { return };
         let now = site.time(self.now);
-        if let Some(event) = site.presence.heard(id, now) {
+        if let Some(event) = site.presence.heard(&device.role.id, now) {
             site.tell(event, Waiter::Nobody);
         }
         self.later(LIFE, Happening::BytesPass(number));
@@ -117,7 +148,39 @@ impl World {
             site.tell(body.download.ended(have.saturating_sub(body.download.first)), Waiter::Nobody);
         }
         self.note(body.device, || format!("has {have} bytes"));
-        let act = self.devices[body.device].received(have);
-        self.act(body.device, act);
+        if let Some(act) = self.devices.get_mut(body.device).map(|device| device.received(have)) {
+            self.act(body.device, act);
+        }
+    }
+
+    /// Every transfer of a gateway breaks.
+    fn cut_bodies(&mut self, device: usize) {
+        let cut = self.bodies.under_way.iter().filter(|(_, body)| body.device == device);
+        for (number, have) in cut.map(|(number, body)| (*number, body.have(self.now))).collect::<Vec<_>>() {
+            self.body_over(number, have);
+        }
+    }
+
+    pub(super) fn power(&mut self, device: usize, on: bool) {
+        let Some(switched) = self.devices.get(device).filter(|device| device.on != on) else { return };
+        let id = switched.role.id.clone();
+        if !on {
+            self.cut_bodies(device);
+        }
+        let act = self.devices.get_mut(device).map_or(Act::Nothing, |device| device.switch(on));
+        self.act(device, act);
+        self.note(device, || format!("{id} is switched {}", if on { "on" } else { "off" }));
+    }
+
+    pub(super) fn network(&mut self, device: usize, up: bool) {
+        let Some(concerned) = self.devices.get_mut(device).filter(|device| device.reachable != up) else { return };
+        concerned.reachable = up;
+        let waits = concerned.waits_for_reply();
+        if !up {
+            self.cut_bodies(device);
+            if waits {
+                self.answer(device, Reply::Unreachable);
+            }
+        }
     }
 }

@@ -1,10 +1,10 @@
 //! From the last byte to the last word.
 
-use lamplighter::model::{Client, Execution, Finished};
+use crate::model::{Client, Execution, Finished};
 
 use super::{Act, Device, Doing, Install, Next, SECOND};
-use crate::fate::Fate;
-use crate::link::Reply;
+use crate::world::character::Fate;
+use crate::world::link::Reply;
 
 /// rhu tries its word so often when it is told to wait.
 const MOST_WORDS: u8 = 10;
@@ -14,7 +14,7 @@ impl Device {
         let Some(order) = &self.job else { return self.idle() };
         let action = order.action;
         self.partial = Some((order.digest, order.size));
-        if self.character.fate == Fate::SilentAfterDownload {
+        if self.fate() == Fate::SilentAfterDownload {
             return self.go_dark();
         }
         self.say(action, Execution::Proceeding, Finished::None, Next::Install)
@@ -29,17 +29,23 @@ impl Device {
     pub(super) fn installed(&mut self) -> Act {
         let Some(order) = self.job.clone() else { return self.idle() };
         self.tries = self.tries.saturating_add(1);
-        if matches!(self.character.fate, Fate::Fails(times) if self.tries <= times) {
-            return match self.character.client {
+        if matches!(self.fate(), Fate::Fails(times) if self.tries <= times) {
+            return match self.client() {
                 Client::Zephyr => self.idle(),
                 _ => self.failure(0),
             };
         }
         let again = self.runs == order.version || self.staged.as_ref() == Some(&order.version);
         let whole = self.partial == Some((order.digest, order.size)) || (self.streams() && self.parts.is_empty());
-        self.installs.push(Install { action: order.action, version: order.version.clone(), again, whole });
+        self.installs.push(Install {
+            action: order.action,
+            version: order.version.clone(),
+            digest: order.digest,
+            again,
+            whole,
+        });
         self.staged = Some(order.version);
-        match self.character.client {
+        match self.client() {
             Client::Rauc => self.word(0),
             _ => {
                 self.to_report = Some(order.action);
@@ -54,11 +60,11 @@ impl Device {
     }
 
     pub(super) fn booted(&mut self) -> Act {
-        self.fresh = true;
+        (self.fresh, self.booted) = (true, true);
         let staged = self.staged.take();
-        if self.character.fate != Fate::FallsBack {
+        if self.fate() != Fate::FallsBack {
             self.runs = staged.unwrap_or_else(|| self.runs.clone());
-        } else if self.character.client == Client::Zephyr {
+        } else if self.client() == Client::Zephyr {
             self.to_report = None;
         }
         self.poll()
@@ -67,17 +73,17 @@ impl Device {
     /// Says how it ended.
     pub(super) fn word(&mut self, tries: u8) -> Act {
         let Some(order) = &self.job else { return self.idle() };
-        let fell_back = self.character.client == Client::SwUpdate && self.runs != order.version;
+        let fell_back = self.client() == Client::SwUpdate && self.runs != order.version;
         let finished = if fell_back { Finished::Failure } else { Finished::Success };
         self.say(order.action, Execution::Closed, finished, Next::Word(tries))
     }
 
     pub(super) fn word_answered(&mut self, tries: u8, reply: &Reply) -> Act {
         let heard = *reply == Reply::Heard;
-        if heard && self.character.fate == Fate::Noisy {
+        if heard && self.fate() == Fate::Noisy {
             self.repeat_itself();
         }
-        match self.character.client {
+        match self.client() {
             Client::Rauc if *reply == Reply::Busy && tries < MOST_WORDS => {
                 self.doing = Doing::RetryingWord(tries + 1);
                 Act::Wait(SECOND)
@@ -106,7 +112,7 @@ impl Device {
     }
 
     pub(super) fn failure_answered(&mut self, tries: u8, reply: &Reply) -> Act {
-        if self.character.client == Client::Rauc && *reply == Reply::Busy && tries < MOST_WORDS {
+        if self.client() == Client::Rauc && *reply == Reply::Busy && tries < MOST_WORDS {
             self.doing = Doing::RetryingFailure(tries + 1);
             return Act::Wait(SECOND);
         }

@@ -1,17 +1,17 @@
 //! What a gateway does besides whole downloads: RAUC reads parts while it installs, and orders are dropped.
 
-use lamplighter::model::{ActionId, Client, Execution, Finished};
+use crate::model::{ActionId, Client, Execution, Finished};
 
 use super::{Act, Device, Doing, Next, SECOND};
-use crate::fate::Fate;
-use crate::link::Ask;
+use crate::world::character::Fate;
+use crate::world::link::Ask;
 
 /// RAUC reads in pieces of about this size.
 const PIECE: u64 = 4_096;
 
 impl Device {
     pub(super) fn streams(&self) -> bool {
-        self.character.fate == Fate::Streams
+        self.fate() == Fate::Streams
     }
 
     /// The signature at the end first, then what differs from what is installed.
@@ -19,8 +19,8 @@ impl Device {
         let Some(order) = &self.job else { return self.idle() };
         let size = order.size;
         let mut pieces: Vec<_> = (0..self.random.u64(2..6)).map(|n| n * size / 8).collect();
-        pieces.push(size - PIECE);
-        self.parts = pieces.into_iter().map(|from| (from, from + PIECE - 1)).collect();
+        pieces.push(size.saturating_sub(PIECE));
+        self.parts = pieces.into_iter().map(|from| (from, (from + PIECE).min(size).saturating_sub(1))).collect();
         self.read_on()
     }
 
@@ -49,7 +49,7 @@ impl Device {
 
     /// Only rhu asks which order is meant (b.8.9); the others read it from the link.
     pub(super) fn told_to_drop(&mut self, action: ActionId) -> Act {
-        if self.character.client != Client::Rauc {
+        if self.client() != Client::Rauc {
             return self.drop_order(action);
         }
         self.doing = Doing::ReadingCancellation;
@@ -59,8 +59,7 @@ impl Device {
     /// It is idle: whatever it has of the order goes, unless it is installed already and waits to be reported.
     pub(super) fn drop_order(&mut self, action: ActionId) -> Act {
         let flashed = self.to_report == Some(action);
-        let finished =
-            if flashed && self.character.client == Client::Zephyr { Finished::Failure } else { Finished::Success };
+        let finished = if flashed && self.client() == Client::Zephyr { Finished::Failure } else { Finished::Success };
         if !flashed {
             (self.job, self.partial) = (None, None);
         }

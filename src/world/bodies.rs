@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use lamplighter::device::ddi::Download;
-
-use crate::link::Ask;
+use super::link::Ask;
+use crate::device::ddi::Download;
 
 /// A transfer under way.
 #[derive(Debug)]
-pub struct Body {
+pub(super) struct Body {
     /// Whose, as an index of the world.
     pub device: usize,
     pub download: Download,
@@ -42,7 +41,7 @@ impl Body {
 
 /// All transfers, by number.
 #[derive(Debug, Default)]
-pub struct Bodies {
+pub(super) struct Bodies {
     pub under_way: BTreeMap<u64, Body>,
     next: u64,
 }
