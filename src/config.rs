@@ -19,7 +19,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::model::{self, Labels, Registration, format_duration, parse_duration};
+use crate::model::{self, Labels, Registration, Zone, format_duration, parse_duration};
 use crate::resources::{
     API_VERSION, Document, FieldError, IntOrBytes, Limits, documents, parse_bytes, problems, schema_of,
 };
@@ -37,6 +37,8 @@ pub use uplink::{TypedUplink, Uplink};
 pub struct SiteConfig {
     /// What people call the site.
     pub site: String,
+    /// The zone of windows that name none.
+    pub time_zone: Zone,
     /// Where everything that must survive is kept.
     pub state: PathBuf,
     /// The manifest directories, read in this order.
@@ -129,6 +131,8 @@ pub enum ConfigError {
 pub struct TypedSiteConfig {
     #[schemars(length(min = 1, max = 63))]
     pub site: String,
+    #[schemars(length(min = 1, max = 64))]
+    pub time_zone: Option<String>,
     #[schemars(length(min = 1, max = 4096))]
     pub state: String,
     pub intake: TypedIntake,
@@ -263,6 +267,8 @@ impl TypedSiteConfig {
         if !crate::resources::is_object_name(&self.site) {
             return Err(FieldError::new("site", "should have lower-case letters, digits, '-' and '.', such as hall-7"));
         }
+        let time_zone =
+            self.time_zone.as_deref().map_or_else(|| Ok(Zone::utc()), str::parse).map_err(at("timeZone"))?;
         let state = base.join(self.state);
         if state.as_os_str().len() > SiteConfig::LONGEST_STATE {
             let why = format!(
@@ -283,6 +289,7 @@ impl TypedSiteConfig {
         }
         Ok(SiteConfig {
             site: self.site,
+            time_zone,
             state,
             manifests,
             drops,

@@ -23,6 +23,7 @@ mod man;
 mod order;
 mod output;
 mod pause;
+mod plan;
 mod prose;
 mod report;
 mod resume;
@@ -39,6 +40,7 @@ mod verify;
 mod watch;
 mod waves;
 mod why;
+mod why_rollout;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -72,6 +74,7 @@ enum Command {
     Run(run::RunArgs),
     Status(status::StatusArgs),
     Why(why::WhyArgs),
+    Plan(plan::PlanArgs),
     Journal(journal::JournalArgs),
     Artifacts(artifacts::ArtifactsArgs),
     Accept(accept::AcceptArgs),
@@ -104,6 +107,7 @@ pub fn main() -> ExitCode {
         Command::Run(args) => run::run(&args),
         Command::Status(args) => status::run(&args, &mut out),
         Command::Why(args) => why::run(&args, &mut out),
+        Command::Plan(args) => plan::run(&args, &mut out),
         Command::Journal(args) => journal::run(&args, &mut out),
         Command::Artifacts(args) => artifacts::run(&args, &mut out),
         Command::Accept(args) => accept::run(&args, &mut out),

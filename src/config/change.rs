@@ -12,6 +12,7 @@ type Field = (&'static str, fn(&SiteConfig) -> String);
 
 /// These take effect at once.
 const LIVE: &[Field] = &[
+    ("timeZone", |site| site.time_zone.to_string()),
     ("intake.manifests", |site| files(&site.manifests)),
     ("devices.url", |site| or_none(site.devices.url.as_ref())),
     ("devices.tenants", |site| site.devices.tenants.join(", ")),

@@ -76,6 +76,9 @@ fn configured(draft: &mut Draft, settings: Settings, detail: String) {
             draft.edit_gateway(&id, |gateway| gateway.interval = Some(told));
         }
     }
+    if draft.state.settings.time_zone != before.time_zone {
+        draft.state.rollouts.values_mut().for_each(|rollout| rollout.gate = None);
+    }
     draft.note(What::SiteFileChanged, detail);
     draft.touch_all();
 }

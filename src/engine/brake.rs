@@ -50,12 +50,27 @@ pub(super) fn standing(
     (id, rollout): (RolloutId, &Rollout),
     (gateway_id, member): (&ControllerId, &Member),
 ) -> Option<WaitingReason> {
+    let own = own(state, now, (id, rollout), (gateway_id, member));
+    if own == Some(WaitingReason::Cancelling) && member.is_cancelling() {
+        return own;
+    }
+    [halt(state, rollout), own].into_iter().flatten().min()
+}
+
+/// The brake on the member itself, whatever holds its rollout.
+pub(super) fn own(
+    state: &State,
+    now: SiteTime,
+    (id, rollout): (RolloutId, &Rollout),
+    (gateway_id, member): (&ControllerId, &Member),
+) -> Option<WaitingReason> {
     let gateway = state.gateways.get(gateway_id)?;
     if member.is_cancelling() {
         return Some(WaitingReason::Cancelling);
     }
     let elsewhere =
         gateway.busy.filter(|busy| *busy != id).and_then(|busy| state.rollouts.get(&busy)?.members.get(gateway_id));
+    let outside = rollout.outside(member);
     let brakes = [
         (!gateway.listed, WaitingReason::Unlisted),
         (is_held(state, gateway), WaitingReason::Held),
@@ -65,9 +80,10 @@ pub(super) fn standing(
         // an order that waits half-way does not keep a gateway from another: what it waits for may never come
         (elsewhere.is_some_and(|member| !matches!(member.step, Step::Waiting(_))), WaitingReason::ActionOpen),
         (gateway.presence != Presence::Polling, WaitingReason::Offline),
+        (outside.is_some(), outside.unwrap_or(WaitingReason::OutsideWindow)),
         (member.retry_at.is_some_and(|at| now < at), member.pause_reason()),
     ];
-    [halt(state, rollout), wave(rollout, member), first(brakes)].into_iter().flatten().min()
+    first(brakes).into_iter().chain(wave(rollout, member)).min()
 }
 
 /// Its wave has not opened; a joiner's turn comes after the last.
@@ -103,7 +119,7 @@ pub(super) fn is_stopped(state: &State, rollout: &Rollout) -> bool {
 }
 
 /// Held by its spec or on the spot.
-pub(super) fn is_held(state: &State, gateway: &Gateway) -> bool {
+pub fn is_held(state: &State, gateway: &Gateway) -> bool {
     gateway.spec.hold || state.orders.hold(&gateway.spec.controller_id).is_some()
 }
 

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::draft::Draft;
 use super::state::{Gateway, Rollout};
-use super::{cancel, members, plan};
+use super::{cancel, deal, members};
 use crate::model::{ControllerId, DeclaredBy, GatewaySpec, Identity, Newcomer, RolloutId, RolloutSpec, Verdict, What};
 
 /// A site that accepts whoever comes must not fill its disk with them.
@@ -93,9 +93,11 @@ fn revision(draft: &mut Draft, identity: Identity, spec: RolloutSpec, origin: De
             if changed {
                 draft.edit_rollout(id, |rollout| {
                     (rollout.spec, rollout.origin, rollout.listed) = (Rc::new(spec), origin, true);
+                    // its windows may be others
+                    rollout.gate = None;
                 });
                 if waves {
-                    plan::edited(draft, id);
+                    deal::edited(draft, id);
                 }
                 if selector {
                     members::edited(draft, id);
@@ -127,6 +129,7 @@ fn revision(draft: &mut Draft, identity: Identity, spec: RolloutSpec, origin: De
         members: Default::default(),
         queue: Rc::default(),
         next_due: None,
+        gate: None,
     };
     draft.add_rollout(id, rollout);
     draft.note_rollout(What::RolloutAccepted, id, "");

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::approval::{approval, is_approved};
-use super::plan;
+use super::deal;
 use super::state::{Member, Rollout, State, Step};
 use super::wave::{self, Proof, title};
 use crate::model::{ReconcilingReason, SiteTime, SkippedReason, StalledReason, WaitingReason};
@@ -125,8 +125,8 @@ pub fn phase(state: &State, rollout: &Rollout, now: SiteTime) -> Phase {
         );
     }
     let obstacle = match &rollout.frozen {
-        Some(frozen) => plan::obstacle(&frozen.waves),
-        None => plan::obstacle(&plan::draw_up(state, rollout).0.waves),
+        Some(frozen) => deal::obstacle(&frozen.waves),
+        None => deal::obstacle(&deal::draw_up(state, rollout).0.waves),
     };
     if let Some(why) = obstacle {
         return Phase::Stalled(StalledReason::WavesImpossible, why);
@@ -166,7 +166,7 @@ fn wave_phase(state: &State, rollout: &Rollout, now: SiteTime) -> Phase {
     let waves = match &rollout.frozen {
         Some(frozen) => &frozen.waves,
         None => {
-            drawn = plan::draw_up(state, rollout).0.waves;
+            drawn = deal::draw_up(state, rollout).0.waves;
             &drawn
         }
     };
@@ -197,11 +197,43 @@ fn wave_phase(state: &State, rollout: &Rollout, now: SiteTime) -> Phase {
             Phase::Stalled(StalledReason::WaveUnproven, text)
         }
         Some((at, None)) if let Some(wave) = waits(at) => approve(at, wave),
-        Some((at, _)) => {
-            Phase::Reconciling(ReconcilingReason::WaveOpen, format!("{} of {of} is being updated", title(waves, at)))
-        }
+        Some((at, _)) => match shut(rollout) {
+            Some(reason) => Phase::Reconciling(reason, format!("{} of {of} {}", title(waves, at), opens(rollout, now))),
+            None => Phase::Reconciling(
+                ReconcilingReason::WaveOpen,
+                format!("{} of {of} is being updated", title(waves, at)),
+            ),
+        },
         None if let Some(wave) = waits(0) => approve(0, wave),
         None => Phase::Reconciling(ReconcilingReason::WaveOpen, "the first wave opens".into()),
+    }
+}
+
+/// Nobody is under way, and windows are what somebody waits for.
+fn shut(rollout: &Rollout) -> Option<ReconcilingReason> {
+    let mut waiting = None;
+    for member in rollout.members.values() {
+        match member.step {
+            Step::Waiting(WaitingReason::OutsideWindow) => waiting = Some(ReconcilingReason::OutsideWindow),
+            Step::Waiting(WaitingReason::WaitingForClock) => waiting = Some(ReconcilingReason::WaitingForClock),
+            step if step.is_in_flight() => return None,
+            _ => {}
+        }
+    }
+    waiting
+}
+
+/// `waits for a window, which opens Sat 5 Dec 22:00 Europe/Berlin, in 3h10m`.
+fn opens(rollout: &Rollout, now: SiteTime) -> String {
+    let Some(gate) = &rollout.gate else { return "waits for a window".into() };
+    match (&gate.opens, gate.opens_in(now)) {
+        (Some(opening), Some(wait)) => {
+            // seconds are noise, and would be another text each time
+            let wait = crate::model::format_duration(std::time::Duration::from_secs(wait.as_secs().div_ceil(60) * 60));
+            format!("waits for a window, which opens {opening}, in {wait}")
+        }
+        _ if gate.says.is_none() => "waits until the site knows what time it is".into(),
+        _ => "waits for a window, and none is in sight".into(),
     }
 }
 

@@ -1,177 +1,176 @@
-//! The plan: which members are in which wave, decided when they are frozen and again when the waves to come are edited.
+//! What a rollout would do, in which order, before anything is offered: worked out from the state as it is, or as it would
+//! be with some objects declared. Nothing of it is a decision.
 
-use std::borrow::Cow;
-
+use super::brake::{self, Load};
 use super::draft::Draft;
-use super::state::{Frozen, Gateway, Rollout, State, Wave};
-use crate::model::{Amount, ControllerId, RolloutId, RolloutSpec, Selector, WaveSpec, What};
+use super::state::{Frozen, Member, Rollout, State, Step, Wave};
+use super::{deal, declare, members};
+use crate::model::{
+    ControllerId, DeclaredBy, Identity, Intent, Now, RolloutId, SiteTime, SkippedReason, WaitingReason,
+};
 
-/// The waves that a spec asks for, with the one that takes who is left.
-fn asked(spec: &RolloutSpec) -> impl Iterator<Item = (Cow<'_, str>, &WaveSpec)> {
-    let waves = spec.strategy.waves.iter().enumerate().map(|(at, wave)| (wave.name_at(at), wave));
-    waves.chain([(WaveSpec::REST_NAME.into(), &WaveSpec::REST)])
+/// What a rollout would do.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan<'s> {
+    /// The rollout.
+    pub rollout: &'s Rollout,
+    /// So many members, joiners not counted.
+    pub total: u32,
+    /// What holds it as a whole.
+    pub halt: Option<WaitingReason>,
+    /// So many members may be under way at once, and so many are.
+    pub in_flight: (u32, u32),
+    /// So many failures in total stop it.
+    pub max_failures: u32,
+    /// Its waves, in order.
+    pub waves: Vec<PlannedWave<'s>>,
+    /// Who follows after the last wave.
+    pub joiners: Vec<Planned<'s>>,
+    /// Older rollouts of the same artifact, and how many of their gateways it takes over.
+    pub takes_over: Vec<(&'s Identity, u32)>,
 }
 
-fn wave(name: Cow<'_, str>, spec: &WaveSpec, size: u32) -> Wave {
-    Wave {
-        name: name.into_owned(),
-        size,
-        asked: Some(spec.size),
-        selector: spec.selector.clone(),
-        approval: spec.approval,
-        min_updated: spec.min_updated,
-        soak: spec.soak,
-        opened_at: None,
-        proven_at: None,
-    }
+/// A wave.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlannedWave<'s> {
+    /// As it is frozen, or as it would be.
+    pub wave: Wave,
+    /// So many failures in it stop the rollout.
+    pub max_failures: u32,
+    /// Its members, in the order in which they are offered.
+    pub members: Vec<Planned<'s>>,
 }
 
-/// Somebody to be given a place.
-struct Seat<'s> {
-    id: &'s ControllerId,
-    gateway: Option<&'s Gateway>,
-    /// The index of its wave among those that are dealt.
-    place: Option<u16>,
-    /// Its wave has opened, so that it is out of the game.
-    taken: bool,
+/// A member.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Planned<'s> {
+    /// Its gateway.
+    pub gateway: &'s ControllerId,
+    /// Where it stands.
+    pub step: Step,
+    /// Of one that waits: what holds it now; nothing: it is offered at once, as far as there is room.
+    pub holds: Option<WaitingReason>,
+    /// And what would hold it, were its wave open.
+    pub then: Option<WaitingReason>,
+    /// It needs nothing from this rollout.
+    pub skip: Option<SkippedReason>,
 }
 
-impl Seat<'_> {
-    fn is_meant(&self, selector: Option<&Selector>) -> bool {
-        let selects = |selector: &Selector| {
-            self.gateway.is_some_and(|gateway| selector.selects(&gateway.spec.labels, &gateway.attributes))
-        };
-        selector.is_none_or(selects)
-    }
-}
-
-/// The members in the order of their hashes; those whose wave is one of the first so many are taken.
-fn seats<'s>(state: &'s State, rollout: &'s Rollout, opened: usize) -> Vec<Seat<'s>> {
-    let members = rollout.members.iter().filter(|(_, member)| !member.joiner);
-    let taken = |wave: Option<u16>| wave.is_some_and(|wave| usize::from(wave) < opened);
-    let mut seats: Vec<_> = members
-        .map(|(id, member)| {
-            let seat = Seat { id, gateway: state.gateways.get(id), place: None, taken: taken(member.wave) };
-            (member.key, seat)
-        })
-        .collect();
-    seats.sort_by_key(|(key, seat)| (*key, seat.id));
-    seats.into_iter().map(|(_, seat)| seat).collect()
-}
-
-/// Deals the members out, wave by wave: each takes those whom it means, in their order, up to its size. Once nobody is left
-/// there are no more waves. One that means nobody at all stays, with no member: it must not just be passed over.
-fn deal<'a>(
-    seats: &mut [Seat<'_>],
-    waves: impl Iterator<Item = (Cow<'a, str>, &'a WaveSpec)>,
-    total: u32,
-) -> Vec<Wave> {
-    let mut dealt = Vec::new();
-    for (name, spec) in waves {
-        let place = u16::try_from(dealt.len()).ok();
-        let mut size = 0;
-        let free = seats.iter_mut().filter(|seat| !seat.taken && seat.place.is_none());
-        for seat in free.filter(|seat| seat.is_meant(spec.selector.as_ref())) {
-            if size >= spec.size.of(total) {
-                break;
-            }
-            (seat.place, size) = (place, size + 1);
-        }
-        let anybody = || seats.iter().any(|seat| seat.is_meant(spec.selector.as_ref()));
-        if size > 0 || (spec.selector.is_some() && !anybody()) {
-            dealt.push(wave(name, spec, size));
+/// What a rollout would do.
+pub fn plan(state: &State, id: RolloutId, now: SiteTime) -> Option<Plan<'_>> {
+    let rollout = state.rollouts.get(&id)?;
+    let members = u32::try_from(rollout.members.len()).unwrap_or(u32::MAX);
+    let total = rollout.frozen.as_ref().map_or(members, |frozen| frozen.total);
+    let (waves, of_wave) = waves(state, rollout);
+    let strategy = &rollout.spec.strategy;
+    // every wave open: what would still hold a member then?
+    let all_open = waves.iter().map(|wave| Wave { opened_at: Some(now), ..wave.clone() }).collect();
+    let mut opened =
+        Rollout { frozen: Some(Frozen { total, waves: all_open }), ready_at: Some(now), ..rollout.clone() };
+    for (gateway, at) in &of_wave {
+        if let Some(member) = opened.members.get_mut(*gateway) {
+            member.wave = *at;
         }
     }
-    dealt
-}
-
-/// The plan for members that are not frozen yet: the waves, and each member's.
-pub(super) fn draw_up(state: &State, rollout: &Rollout) -> (Frozen, Vec<(ControllerId, u16)>) {
-    let mut seats = seats(state, rollout, 0);
-    let total = u32::try_from(seats.len()).unwrap_or(u32::MAX);
-    let waves = deal(&mut seats, asked(&rollout.spec), total);
-    let places = seats.iter().filter_map(|seat| Some((seat.id.clone(), seat.place?))).collect();
-    (Frozen { total, waves }, places)
-}
-
-/// Why a wave that has not opened never could get a member or be proven.
-pub(super) fn obstacle(waves: &[Wave]) -> Option<String> {
-    waves.iter().filter(|wave| wave.opened_at.is_none()).find_map(|wave| {
-        let Wave { name, size, min_updated, .. } = wave;
-        match min_updated {
-            _ if *size == 0 => Some(format!("no member is what the selector of wave {name} asks for")),
-            Amount::Count(count) if count > size => {
-                let has = if *size == 1 { "1 member" } else { &format!("{size} members") };
-                Some(format!("wave {name} has {has}, and its minUpdated asks for {count}"))
-            }
-            _ => None,
-        }
+    let halt = brake::halt(state, rollout);
+    let planned = |gateway: &'_ ControllerId, open: bool| -> Option<Planned<'_>> {
+        let (gateway, member) = rollout.members.get_key_value(gateway)?;
+        let then = brake::own(state, now, (id, &opened), (gateway, opened.members.get(gateway)?));
+        Some(judged(state, rollout, (gateway, member), (halt, then, open)))
+    };
+    let mut of = of_wave.iter();
+    let mut planned_waves = Vec::new();
+    for (at, wave) in (0_u16..).zip(waves) {
+        let open = wave.opened_at.is_some() || (rollout.frozen.is_none() && at == 0);
+        let members = of_wave.iter().filter(|(_, wave)| *wave == Some(at)).filter_map(|(id, _)| planned(id, open));
+        planned_waves.push(PlannedWave {
+            max_failures: strategy.max_failures.of(wave.size),
+            members: members.collect(),
+            wave,
+        });
+    }
+    let joiners = of.by_ref().filter(|(_, wave)| wave.is_none());
+    let joiners = joiners.filter_map(|(gateway, _)| planned(gateway, rollout.ready_at.is_some())).collect();
+    Some(Plan {
+        rollout,
+        total,
+        halt,
+        in_flight: (strategy.max_in_flight.of(total), Load::of(state, id).in_flight),
+        max_failures: strategy.max_failures.of(total),
+        waves: planned_waves,
+        joiners,
+        takes_over: takes_over(state, rollout),
     })
 }
 
-/// The waves of a spec were edited: those that have not opened follow. Their members are dealt out again only if it is said
-/// otherwise who is in them, so that what gateways report by now moves nobody else.
-pub(super) fn edited(draft: &mut Draft, id: RolloutId) {
-    let Some(rollout) = draft.state.rollouts.get(&id) else { return };
-    let Some(frozen) = &rollout.frozen else { return };
-    let opened: Vec<_> = frozen.waves.iter().filter(|wave| wave.opened_at.is_some()).cloned().collect();
-    let spec = rollout.spec.clone();
-    let pending = || asked(&spec).filter(|(name, _)| !opened.iter().any(|wave| wave.name == *name));
-    let same = |(wave, (name, spec)): (&Wave, (Cow<str>, &WaveSpec))| {
-        wave.name == name && wave.asked == Some(spec.size) && wave.selector == spec.selector
+/// The waves, and the wave of each member in the order in which they are offered.
+fn waves<'s>(state: &State, rollout: &'s Rollout) -> (Vec<Wave>, Vec<(&'s ControllerId, Option<u16>)>) {
+    if let Some(frozen) = &rollout.frozen {
+        let wave = |id| Some((id, rollout.members.get(id)?.wave));
+        return (frozen.waves.clone(), rollout.queue.iter().filter_map(wave).collect());
+    }
+    let (frozen, places) = deal::draw_up(state, rollout);
+    let wave_of = |id: &ControllerId| places.iter().find(|(gateway, _)| gateway == id).map(|(_, wave)| *wave);
+    let mut of_wave: Vec<_> = rollout.queue.iter().map(|id| (id, wave_of(id))).collect();
+    of_wave.sort_by_key(|(_, wave)| *wave);
+    (frozen.waves, of_wave)
+}
+
+fn judged<'s>(
+    state: &State,
+    rollout: &Rollout,
+    (gateway, member): (&'s ControllerId, &'s Member),
+    (halt, then, open): (Option<WaitingReason>, Option<WaitingReason>, bool),
+) -> Planned<'s> {
+    let Step::Waiting(stored) = member.step else {
+        let skip = if let Step::Skipped(reason) = member.step { Some(reason) } else { None };
+        return Planned { gateway, step: member.step, holds: None, then: None, skip };
     };
-    let unopened = frozen.waves.get(opened.len()..).unwrap_or_default();
-    let mut waves = opened.clone();
-    let mut places = Vec::new();
-    if unopened.len() <= pending().count() && unopened.iter().zip(pending()).all(same) {
-        waves.extend(unopened.iter().zip(pending()).map(|(before, (name, spec))| wave(name, spec, before.size)));
-    } else {
-        let mut seats = seats(draft.state, rollout, opened.len());
-        if seats.iter().any(|seat| !seat.taken) {
-            waves.extend(deal(&mut seats, pending(), frozen.total));
-        }
-        let first = u16::try_from(opened.len()).unwrap_or(u16::MAX);
-        let place = |seat: &Seat| Some((seat.id.clone(), seat.place?.saturating_add(first)));
-        places.extend(seats.iter().filter_map(place));
-    }
-    place(draft, id, places);
-    draft.edit_rollout(id, |rollout| {
-        if let Some(frozen) = &mut rollout.frozen {
-            frozen.waves = waves;
-        }
-        rollout.requeue();
-    });
-    if let Some(ignored) = draft.state.rollouts.get(&id).and_then(ignored) {
-        draft.note_rollout(What::ChangeIgnored, id, ignored);
-    }
+    let name = &rollout.spec.artifact.key.name;
+    let version = state.gateways.get(gateway).and_then(|gateway| state.settings.version_of(gateway, name));
+    let skip = rollout.has_target(member, version.as_ref()).then_some(SkippedReason::AlreadyInstalled);
+    let not_open = (!open).then_some(WaitingReason::WaveNotOpen);
+    let room = matches!(stored, WaitingReason::MaxInFlight | WaitingReason::DownloadSlot).then_some(stored);
+    let holds = [halt, not_open, then].into_iter().flatten().min().or(room);
+    Planned { gateway, step: member.step, holds, then: then.filter(|then| Some(*then) != holds), skip }
 }
 
-/// Puts members into their waves.
-pub(super) fn place(draft: &mut Draft, id: RolloutId, places: Vec<(ControllerId, u16)>) {
-    for (gateway, wave) in places {
-        draft.edit_member(id, &gateway, |member| member.wave = Some(wave));
-    }
+fn takes_over<'s>(state: &'s State, rollout: &Rollout) -> Vec<(&'s Identity, u32)> {
+    let name = &rollout.spec.artifact.key.name;
+    let older = |other: &&Rollout| {
+        other.arrival < rollout.arrival && other.spec.artifact.key.name == *name && other.identity != rollout.identity
+    };
+    let taken = |(id, member): &(&ControllerId, &Member)| {
+        matches!(member.step, Step::Waiting(_) | Step::Offered) && rollout.members.contains_key(*id)
+    };
+    let count = |other: &'s Rollout| {
+        let count = other.members.iter().filter(taken).count();
+        (count > 0).then(|| (&other.identity, u32::try_from(count).unwrap_or(u32::MAX)))
+    };
+    state.rollouts.values().filter(older).filter_map(count).collect()
 }
 
-/// What the spec says of waves that have opened and are not as it says: it came too late.
-pub fn ignored(rollout: &Rollout) -> Option<String> {
-    let frozen = rollout.frozen.as_ref()?;
-    let late = frozen.waves.iter().filter(|wave| wave.opened_at.is_some()).filter_map(|wave| {
-        let asked_for = wave.asked?;
-        let Some((_, spec)) = asked(&rollout.spec).find(|(name, _)| *name == wave.name) else {
-            return Some(format!("wave {} has opened and stays as it was", wave.name));
-        };
-        let changes = [
-            ("size", asked_for != spec.size),
-            ("selector", wave.selector != spec.selector),
-            ("soak", wave.soak != spec.soak),
-            ("approval", wave.approval != spec.approval),
-            ("minUpdated", wave.min_updated != spec.min_updated),
-        ];
-        let changed: Vec<_> = changes.iter().filter_map(|(field, differs)| differs.then_some(*field)).collect();
-        let late = !changed.is_empty();
-        late.then(|| format!("wave {} has opened, too late for another {}", wave.name, changed.join(" and ")))
-    });
-    let late: Vec<_> = late.collect();
-    (!late.is_empty()).then(|| late.join("; "))
+/// The state as it would be with these objects declared by manifests, before any decision; and the rollouts concerned.
+pub fn declared(state: &State, now: Now, intents: Vec<Intent>) -> (State, Vec<RolloutId>) {
+    let mut state = state.clone();
+    state.listed = true;
+    let mut draft = Draft::new(&mut state, now);
+    let mut concerned = Vec::new();
+    for intent in intents {
+        match intent {
+            Intent::Gateway(spec) => declare::gateway(&mut draft, spec, DeclaredBy::Manifest),
+            Intent::Rollout(identity, spec) => {
+                concerned.push(declare::rollout(&mut draft, identity, *spec, DeclaredBy::Manifest));
+            }
+        }
+    }
+    for id in draft.state.rollouts.keys().copied().collect::<Vec<_>>() {
+        let before = draft.state.rollouts.get(&id).map(|rollout| rollout.members.len());
+        members::sync(&mut draft, id);
+        let after = draft.state.rollouts.get(&id).map(|rollout| rollout.members.len());
+        if before != after && !concerned.contains(&id) {
+            concerned.push(id);
+        }
+    }
+    (state, concerned)
 }

@@ -6,7 +6,7 @@ use super::brake::{self, Load};
 use super::draft::Draft;
 use super::state::{Member, Rollout, State, Step};
 use super::wave::{self, Proof};
-use super::{cancel, deadline, failure_limit, members, silence, watch};
+use super::{cancel, deadline, failure_limit, members, silence, watch, window};
 use crate::model::{ControllerId, RolloutId, SiteTime, SkippedReason, WaitingReason};
 
 /// Far more rounds than any chain of decisions is long; a bug must not become an endless loop.
@@ -16,6 +16,7 @@ const MOST_ROUNDS: usize = 1_000;
 pub fn settle(draft: &mut Draft) {
     silence::run(draft);
     let now = draft.now.site;
+    window::look(draft);
     let due: Vec<_> = draft
         .state
         .rollouts
@@ -63,6 +64,7 @@ fn settle_rollout(draft: &mut Draft, id: RolloutId) {
     let next_due = next_due(draft.state, rollout, draft.now.site);
     if let Some(rollout) = draft.state.rollouts.get_mut(&id) {
         rollout.next_due = next_due;
+        rollout.await_windows();
     }
 }
 
@@ -117,8 +119,8 @@ fn withdraw(draft: &mut Draft, id: RolloutId) {
     }
 }
 
-/// Takes the link from a gateway that idles half-way while it is held or its rollout stands still: it waits in nobody's way,
-/// and keeps its order. Once nobody stops it any more its deadline runs again.
+/// Takes the link from a gateway that idles half-way while it is held, its rollout stands still or no window is open: it
+/// waits in nobody's way, and keeps its order. Once nobody stops it any more its deadline runs again.
 fn park(draft: &mut Draft, id: RolloutId) {
     let Some(rollout) = draft.state.rollouts.get(&id) else { return };
     let now = draft.now.site;
@@ -145,13 +147,14 @@ fn park(draft: &mut Draft, id: RolloutId) {
     }
 }
 
-/// On whose word a member stands still.
+/// On whose word a member stands still, or for which hour.
 fn stopped(state: &State, rollout: &Rollout, id: &ControllerId) -> Option<WaitingReason> {
     let gateway = state.gateways.get(id)?;
     match () {
         () if brake::is_held(state, gateway) => Some(WaitingReason::Held),
         () if gateway.duplicate => Some(WaitingReason::DuplicateIdentity),
-        () => brake::is_stopped(state, rollout).then_some(WaitingReason::Paused),
+        () if brake::is_stopped(state, rollout) => Some(WaitingReason::Paused),
+        () => rollout.shut(),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::draft::Draft;
 use super::state::{Rollout, State, Step, Wave};
-use super::{approval, brake, plan, watch};
+use super::{approval, brake, deal, watch};
 use crate::model::{ControllerId, RolloutId, SiteTime, SkippedReason, WaitingReason, WaveSpec, What};
 
 /// How a wave stands.
@@ -23,9 +23,9 @@ pub(super) fn freeze(draft: &mut Draft, id: RolloutId) {
     if rollout.frozen.is_some() || !ready || rollout.members.is_empty() {
         return;
     }
-    let (mut frozen, places) = plan::draw_up(draft.state, rollout);
+    let (mut frozen, places) = deal::draw_up(draft.state, rollout);
     let Some(first) = frozen.waves.first() else { return };
-    if !approval::is_approved(rollout, first) || plan::obstacle(&frozen.waves).is_some() {
+    if !approval::is_approved(rollout, first) || deal::obstacle(&frozen.waves).is_some() {
         return;
     }
     let opened = title(&frozen.waves, 0);
@@ -34,7 +34,7 @@ pub(super) fn freeze(draft: &mut Draft, id: RolloutId) {
     }
     let of = |count: usize, noun: &str| format!("{count} {noun}{}", if count == 1 { "" } else { "s" });
     let detail = format!("{} in {}", of(places.len(), "member"), of(frozen.waves.len(), "wave"));
-    plan::place(draft, id, places);
+    deal::place(draft, id, places);
     draft.edit_rollout(id, |rollout| {
         rollout.frozen = Some(frozen);
         rollout.requeue();
@@ -62,7 +62,7 @@ pub(super) fn advance(draft: &mut Draft, id: RolloutId) {
         let name = title(waves, at);
         let may_open = || {
             let approved = waves.get(at).is_some_and(|wave| approval::is_approved(rollout, wave));
-            approved && plan::obstacle(waves).is_none() && brake::halt(draft.state, rollout).is_none()
+            approved && deal::obstacle(waves).is_none() && brake::halt(draft.state, rollout).is_none()
         };
         match proof {
             Some(Proof::SoakUntil(until)) if until <= now && rollout.tripped.is_none() => {

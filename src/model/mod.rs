@@ -29,6 +29,8 @@ mod texts;
 mod time;
 mod version;
 mod wave;
+mod window;
+mod zone;
 
 pub use action_id::ActionId;
 pub use amount::{Amount, Percent};
@@ -60,6 +62,8 @@ pub use texts::Texts;
 pub use time::{Now, SiteTime};
 pub use version::Version;
 pub use wave::{Approval, WaveSpec};
+pub use window::{ClockTime, Day, Look, NoWindow, Opening, WhenClockUnknown, Window, WindowState, Windows};
+pub use zone::Zone;
 
 /// Why a text is not the value it should be: a lower-case fragment that completes "field X: …".
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

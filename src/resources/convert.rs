@@ -1,6 +1,7 @@
 //! *As typed → model*: every value checked, every default filled in, here and nowhere else.
 
 mod waves;
+mod windows;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -46,6 +47,7 @@ pub fn rollout(object: &OtaRollout, setting: &Setting) -> Checked<(Identity, Rol
             Some(ConfirmBy::ReportedVersion) => model::ConfirmBy::ReportedVersion,
             Some(ConfirmBy::Feedback) => model::ConfirmBy::Feedback,
         },
+        windows: windows::windows(spec, setting.poll_interval)?,
         paused: spec.paused.unwrap_or(false),
         cancelled: spec.cancelled.unwrap_or(false),
     };

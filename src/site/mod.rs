@@ -20,6 +20,7 @@ mod run;
 mod shell;
 mod site_file;
 mod trouble;
+mod wall_clock;
 mod wanted;
 
 pub use self::core::{Core, Stepped};

@@ -193,6 +193,7 @@ fn rollout(record: RolloutRecord) -> Rollout {
         queue: Rc::default(),
         // at once: what is due is not on disk
         next_due: Some(SiteTime::default()),
+        gate: None,
     }
 }
 

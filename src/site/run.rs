@@ -50,7 +50,7 @@ pub async fn run(file: SiteFile, config: SiteConfig, mut stop: watch::Receiver<b
     let context = context(&config, tokens, &clock, &keeper, events_in.clone());
     let (manifests, manifests_seen) = watch::channel(site_file::manifests(&config));
     let (said, said_by_file) = watch::channel(None);
-    let standing = Standing::new(&file.path, clock.now().site);
+    let standing = Standing::new(&file.path, clock.site_now());
     context.tls.replace(tls);
     let notices = Rc::new(Notices::default());
     let mut shell = Shell {
@@ -67,6 +67,7 @@ pub async fn run(file: SiteFile, config: SiteConfig, mut stop: watch::Receiver<b
         devices: context.clone(),
         notices: notices.clone(),
         next_due: None,
+        next_change: None,
         saved_at: recalled.snapshot.time.site,
         trouble: None,
         config: config.clone(),
@@ -99,7 +100,10 @@ pub async fn run(file: SiteFile, config: SiteConfig, mut stop: watch::Receiver<b
         };
         spawn_local(drops::follow(drops_there, desk));
     }
-    spawn_local(control::serve(people, Control { queries: queries_in, keeper: keeper.clone() }));
+    spawn_local(control::serve(
+        people,
+        Control { queries: queries_in, manifests: shell.manifests.subscribe(), keeper: keeper.clone() },
+    ));
     let reports = events_in.clone();
     spawn_local(async move {
         keeper.run(wanted_seen, files_seen, async |event| send(&reports, event).await).await;
@@ -187,7 +191,7 @@ fn context(
         Rc::new(RefCell::new(Board::default())),
         Rc::new(RefCell::new(Presence::new(site_file::pacing(config)))),
         site_file::device_settings(config, tokens),
-        Rc::new(move || clock.now().site),
+        Rc::new(move || clock.site_now()),
         Rc::new(open),
         Rc::new(move |digest| damaged.invalidate(digest)),
         Sink::new(events),

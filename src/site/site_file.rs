@@ -83,7 +83,7 @@ fn directories(file: &Path) -> Vec<PathBuf> {
 impl Shell {
     /// Puts in force what can be of what the site file says now.
     pub async fn reload(&mut self, said: Result<SiteConfig, String>) {
-        let now = self.clock.now().site;
+        let now = self.clock.site_now();
         let new = match said {
             Ok(new) => new,
             Err(why) => {

@@ -81,6 +81,9 @@ pub struct SavedTime {
     pub boot_id: String,
     /// The boot clock, in milliseconds.
     pub boot_ms: u64,
+    /// When the wall clock was synchronised last, in Unix milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trusted: Option<i64>,
 }
 
 /// The site's own counters and marks.

@@ -123,7 +123,7 @@ impl World {
         let mut world = Self {
             now: 0,
             site: None,
-            oracle: Oracle::new(setting.engine.download_slots),
+            oracle: Oracle::new(setting.engine.download_slots, setting.engine.time_zone.clone()),
             commits: 0,
             crashes: 0,
             failed_commits: 0,
@@ -259,7 +259,12 @@ impl World {
                     self.verified();
                 }
             }
-            Deed::Clock(says) => self.wall = says - i64::try_from(self.now).unwrap_or(i64::MAX),
+            Deed::Clock(says) => {
+                self.wall = says - i64::try_from(self.now).unwrap_or(i64::MAX);
+                if let Some(site) = &mut self.site {
+                    site.clock_was_set(self.now);
+                }
+            }
         }
     }
 
@@ -336,11 +341,15 @@ impl World {
         format!("due {due:?}, site time {:?}, unfinished: {unfinished:?}", site.time(self.now))
     }
 
-    /// The wall clock, in Unix milliseconds.
-    pub(super) fn wall_clock(&self) -> i64 {
-        self.wall.saturating_add(i64::try_from(self.now).unwrap_or(i64::MAX))
+    /// The wall clock, in Unix milliseconds, if it is trusted: one that was never set says 1970.
+    pub(super) fn wall_clock(&self) -> Option<i64> {
+        let wall = self.wall.saturating_add(i64::try_from(self.now).unwrap_or(i64::MAX));
+        Some(wall).filter(|wall| *wall >= EARLIEST)
     }
 }
+
+/// 1 January 2025: before it no clock is trusted, in Unix milliseconds.
+const EARLIEST: i64 = 1_735_689_600_000;
 
 /// Does a member wait so for ever, if nobody does anything?
 fn stays(reason: WaitingReason) -> bool {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use lamplighter::engine::{Settings, order_key};
 use lamplighter::model::{
     Amount, ArtifactKey, ArtifactSpec, ConfirmBy, ControllerId, Deadlines, Digest, GatewaySpec, Identity, Intent,
-    Listing, RolloutSpec, Selector, Source, Strategy, Sums, WaveSpec,
+    Listing, RolloutSpec, Selector, Source, Strategy, Sums, WaveSpec, Windows, Zone,
 };
 use lamplighter::world::{Character, Role, Setting};
 
@@ -75,6 +75,7 @@ pub fn rollout(version: &str) -> RolloutSpec {
         attempts: 3,
         max_bytes: None,
         confirm_by: ConfirmBy::Auto,
+        windows: Windows::default(),
         paused: false,
         cancelled: false,
         approved_waves: [].into(),
@@ -82,7 +83,7 @@ pub fn rollout(version: &str) -> RolloutSpec {
 }
 
 pub fn settings(slots: u32) -> Settings {
-    Settings { poll_interval: POLL, download_slots: slots, version_keys: [].into() }
+    Settings { poll_interval: POLL, download_slots: slots, version_keys: [].into(), time_zone: Zone::utc() }
 }
 
 pub fn setting(slots: u32) -> Setting {

@@ -14,3 +14,4 @@ mod crash_at_every_commit;
 mod people;
 mod props;
 mod storms;
+mod windows;

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::OpensLine;
 use super::artifacts::ProgressLine;
 use super::order::{OrderLine, standing_orders};
 use super::{GuesserLine, PendingLine};
@@ -25,6 +26,9 @@ pub struct Status {
     /// The site file; only of a site that runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub site_file: Option<SiteFileLine>,
+    /// The wall clock; only of a site that runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock: Option<ClockLine>,
     /// The store before this one was lost, and nobody has said `resume` yet.
     pub store_lost: bool,
     /// For how long so many gateways have been silent that deadlines stand still.
@@ -76,6 +80,20 @@ pub struct SiteFileLine {
     pub needs_restart: Vec<String>,
 }
 
+/// The wall clock, and whether it is believed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ClockLine {
+    /// What it shows, RFC 3339.
+    pub time: Option<String>,
+    /// Windows are decided by it.
+    pub trusted: bool,
+    /// A time server keeps it right.
+    pub synchronised: bool,
+    /// Why it is trusted or not; completes `clock: …`.
+    pub why: String,
+}
+
 /// How many gateways there are.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the words of presence")]
@@ -123,6 +141,12 @@ pub struct RolloutLine {
     pub reason: String,
     /// For a person.
     pub message: String,
+    /// Of one with windows: `Open`, `Closing` (its last start has passed), `Closed`, or `Unknown` as the clock is not trusted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window: Option<String>,
+    /// When updates may start next, while they may not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opens: Option<OpensLine>,
     /// What was edited and came too late to change anything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change_ignored: Option<String>,
@@ -211,6 +235,7 @@ pub fn status(
         running: true,
         saved_at: None,
         site_file: None,
+        clock: None,
         store_lost: state.site.lost,
         silent_seconds: state.site.silence.map(|since| now.since(since).as_secs()),
         rollouts: rollouts.into_iter().map(|rollout| rollout_line(state, rollout, now, &progress)).collect(),
@@ -233,7 +258,7 @@ pub fn status(
     }
 }
 
-fn rollout_line(
+pub(super) fn rollout_line(
     state: &State,
     rollout: &Rollout,
     now: SiteTime,
@@ -250,6 +275,8 @@ fn rollout_line(
         phase: phase.into(),
         reason,
         message,
+        window: rollout.gate.as_ref().map(|gate| gate.says.map_or("Unknown".into(), |says| format!("{says:?}"))),
+        opens: OpensLine::of(rollout, now),
         change_ignored: engine::ignored(rollout),
         waves: engine::waves(state, rollout).iter().map(|wave| wave_line(wave, now)).collect(),
         steps: steps(rollout),

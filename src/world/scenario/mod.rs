@@ -27,6 +27,7 @@ pub type Shipped = (&'static str, &'static str);
 pub const SHIPPED: &[Shipped] = &[
     ("canary-friday", include_str!("../scenarios/canary-friday.yaml")),
     ("late-joiner", include_str!("../scenarios/late-joiner.yaml")),
+    ("dead-switch", include_str!("../scenarios/dead-switch.yaml")),
     ("plant-shutdown", include_str!("../scenarios/plant-shutdown.yaml")),
 ];
 
