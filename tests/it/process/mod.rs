@@ -25,6 +25,7 @@ mod terminal;
 mod tls;
 mod windows;
 pub mod wire;
+mod waves;
 mod words;
 
 use std::thread::sleep;
