@@ -28,18 +28,18 @@ pub enum Awaited {
     Room,
     /// The artifact in the cache.
     Artifact,
+    /// A window opens.
+    Window,
+    /// The wall clock is trusted.
+    Clock,
     /// The members of this wave, from 1, come to an end.
     Wave(usize),
     /// This wave, from 1, stays healthy for its soak.
     Soak(usize),
     /// The waves before, for those that came late.
     Waves,
-    /// A window opens.
-    Window,
     /// The gateways come back that fell silent together.
     Site,
-    /// The wall clock can be trusted.
-    Clock,
     /// A person does something.
     Person,
 }
@@ -52,12 +52,12 @@ impl fmt::Display for Awaited {
             Self::Retry => f.write_str("its next attempt"),
             Self::Room => f.write_str("an order that is under way to end"),
             Self::Artifact => f.write_str("the artifact in the cache"),
+            Self::Window => f.write_str("a window to open"),
+            Self::Clock => f.write_str("the site to know what time it is"),
             Self::Wave(number) => write!(f, "the members of wave {number} to end"),
             Self::Soak(number) => write!(f, "wave {number} to stay healthy"),
             Self::Waves => f.write_str("all waves to be proven"),
-            Self::Window => f.write_str("a window to open"),
             Self::Site => f.write_str("the site's gateways to come back"),
-            Self::Clock => f.write_str("a wall clock that can be trusted"),
             Self::Person => f.write_str("a person"),
         }
     }
@@ -71,7 +71,7 @@ const fn awaited(what: Awaited) -> Expectation {
 pub fn expected(state: &State, rollout: &Rollout, member: &Member, now: SiteTime) -> Option<Expectation> {
     let deadline = member.action.as_ref().and_then(|action| action.deadline);
     Some(match member.step {
-        Step::Waiting(reason) => waiting(state, rollout, (member, reason), now),
+        Step::Waiting(reason) => waiting(state, rollout, member, (reason, now)),
         Step::Offered | Step::Downloading | Step::Installing | Step::Confirming => {
             Expectation { what: Awaited::Gateway, at: deadline }
         }
@@ -79,7 +79,7 @@ pub fn expected(state: &State, rollout: &Rollout, member: &Member, now: SiteTime
     })
 }
 
-fn waiting(state: &State, rollout: &Rollout, (member, reason): (&Member, WaitingReason), now: SiteTime) -> Expectation {
+fn waiting(state: &State, rollout: &Rollout, member: &Member, (reason, now): (WaitingReason, SiteTime)) -> Expectation {
     match reason {
         WaitingReason::StoreLost
         | WaitingReason::Unlisted
@@ -93,15 +93,15 @@ fn waiting(state: &State, rollout: &Rollout, (member, reason): (&Member, Waiting
         WaitingReason::Cancelling => {
             Expectation { what: Awaited::Gateway, at: member.open_action().and_then(|action| action.deadline) }
         }
+        WaitingReason::UnknownVersion | WaitingReason::Offline => awaited(Awaited::Gateway),
         WaitingReason::OutsideWindow => window(rollout, now),
         WaitingReason::WaitingForClock => awaited(Awaited::Clock),
-        WaitingReason::UnknownVersion | WaitingReason::Offline => awaited(Awaited::Gateway),
         WaitingReason::Backoff | WaitingReason::NotFetched => Expectation { what: Awaited::Retry, at: member.retry_at },
         WaitingReason::ActionOpen | WaitingReason::MaxInFlight | WaitingReason::DownloadSlot => awaited(Awaited::Room),
     }
 }
 
-/// When updates may start next.
+/// The next window.
 fn window(rollout: &Rollout, now: SiteTime) -> Expectation {
     let wait = rollout.gate.as_ref().and_then(|gate| gate.opens_in(now));
     Expectation { what: Awaited::Window, at: wait.map(|wait| now.plus(wait)) }

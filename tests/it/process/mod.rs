@@ -23,9 +23,9 @@ pub mod site;
 mod site_file;
 mod terminal;
 mod tls;
+mod waves;
 mod windows;
 pub mod wire;
-mod waves;
 mod words;
 
 use std::thread::sleep;

@@ -4,7 +4,7 @@
 use super::brake::{self, Load};
 use super::draft::Draft;
 use super::state::{Frozen, Member, Rollout, State, Step, Wave};
-use super::{deal, declare, members};
+use super::{deal, declare, members, window};
 use crate::model::{
     ControllerId, DeclaredBy, Identity, Intent, Now, RolloutId, SiteTime, SkippedReason, WaitingReason,
 };
@@ -164,6 +164,7 @@ pub fn declared(state: &State, now: Now, intents: Vec<Intent>) -> (State, Vec<Ro
             }
         }
     }
+    window::look(&mut draft);
     for id in draft.state.rollouts.keys().copied().collect::<Vec<_>>() {
         let before = draft.state.rollouts.get(&id).map(|rollout| rollout.members.len());
         members::sync(&mut draft, id);
