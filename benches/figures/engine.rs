@@ -112,6 +112,7 @@ fn listing(gateways: usize, spread: Option<Spread>) -> Listing {
         paused: false,
         cancelled: false,
         retry_token: None,
+        approved_waves: [].into(),
     };
     let gateway = |number| GatewaySpec {
         name: id(number).to_string(),

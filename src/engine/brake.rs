@@ -1,5 +1,6 @@
 //! The brakes: why a member may not be offered its update, or not yet. Nothing else decides this.
 
+use super::approval;
 use super::state::{Gateway, Member, Rollout, State, Step};
 use super::{guard, rollback};
 use crate::model::{ControllerId, Presence, RolloutId, SiteTime, WaitingReason};
@@ -47,6 +48,7 @@ pub(super) fn halt(state: &State, rollout: &Rollout) -> Option<WaitingReason> {
         (!state.listed || !rollout.listed, WaitingReason::Unlisted),
         (is_stopped(state, rollout), WaitingReason::Paused),
         (rollout.conflict, WaitingReason::DigestConflict),
+        (state.site.silence.is_some(), WaitingReason::SiteSilent),
     ];
     first(brakes)
 }
@@ -84,11 +86,6 @@ pub(super) fn own(
     }
     let elsewhere =
         gateway.busy.filter(|busy| *busy != id).and_then(|busy| state.rollouts.get(&busy)?.members.get(gateway_id));
-    let wave_open = match (member.wave, &rollout.frozen) {
-        (Some(at), Some(frozen)) => frozen.waves.get(usize::from(at)).is_some_and(|wave| wave.opened_at.is_some()),
-        (None, Some(_)) => member.joiner && rollout.ready_at.is_some(),
-        _ => false,
-    };
     let outside = rollout.outside(member);
     let has_file = match rollout.frozen {
         Some(_) => state.is_verified(&rollout.file_for(member).key.digest),
@@ -101,7 +98,6 @@ pub(super) fn own(
         (gateway.unknown_version, WaitingReason::UnknownVersion),
         (!member.reverting && guard::is_in_doubt(state, rollout, gateway_id, member), WaitingReason::NotComparable),
         (!has_file, WaitingReason::ArtifactNotVerified),
-        (!wave_open && !member.reverting, WaitingReason::WaveNotOpen),
         (gateway.unsettled || elsewhere.is_some_and(Member::is_cancelling), WaitingReason::Cancelling),
         // an order that waits half-way does not keep a gateway from another: what it waits for may never come
         (elsewhere.is_some_and(|member| !matches!(member.step, Step::Waiting(_))), WaitingReason::ActionOpen),
@@ -109,7 +105,21 @@ pub(super) fn own(
         (outside.is_some(), outside.unwrap_or(WaitingReason::OutsideWindow)),
         (member.retry_at.is_some_and(|at| now < at), member.pause_reason()),
     ];
-    first(brakes)
+    let wave = if member.reverting { None } else { wave(rollout, member) };
+    first(brakes).into_iter().chain(wave).min()
+}
+
+/// Its wave has not opened; a joiner's turn comes after the last.
+fn wave(rollout: &Rollout, member: &Member) -> Option<WaitingReason> {
+    let Some(frozen) = &rollout.frozen else { return Some(approval::first_gate(rollout)) };
+    let open = match member.wave.map(usize::from) {
+        Some(at) if frozen.waves.get(at).is_none_or(|wave| wave.opened_at.is_none()) => {
+            return Some(approval::gate(rollout, &frozen.waves, at));
+        }
+        Some(_) => true,
+        None => member.joiner && rollout.ready_at.is_some(),
+    };
+    (!open).then_some(WaitingReason::WaveNotOpen)
 }
 
 fn first<const N: usize>(brakes: [(bool, WaitingReason); N]) -> Option<WaitingReason> {

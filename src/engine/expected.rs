@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::phase::{Phase, phase};
+use super::silence::LONGEST;
 use super::state::{Member, Rollout, State, Step};
 use super::wave::{self, Proof};
 use crate::model::{ReconcilingReason, SiteTime, StalledReason, WaitingReason};
@@ -41,6 +42,8 @@ pub enum Awaited {
     Soak(usize),
     /// The waves before, for those that came late.
     Waves,
+    /// The gateways come back that fell silent together.
+    Site,
     /// A person does something.
     Person,
 }
@@ -60,6 +63,7 @@ impl fmt::Display for Awaited {
             Self::Wave(number) => write!(f, "the members of wave {number} to end"),
             Self::Soak(number) => write!(f, "wave {number} to stay healthy"),
             Self::Waves => f.write_str("all waves to be proven"),
+            Self::Site => f.write_str("the site's gateways to come back"),
             Self::Person => f.write_str("a person"),
         }
     }
@@ -91,7 +95,9 @@ fn waiting(state: &State, rollout: &Rollout, member: &Member, (reason, now): (Wa
         | WaitingReason::DigestConflict
         | WaitingReason::Paused => awaited(Awaited::Person),
         WaitingReason::ArtifactNotVerified => awaited(Awaited::Artifact),
+        WaitingReason::SiteSilent => silence(state),
         WaitingReason::WaveNotOpen => wave(state, rollout),
+        WaitingReason::NotApproved => awaited(Awaited::Person),
         WaitingReason::Cancelling => {
             Expectation { what: Awaited::Gateway, at: member.open_action().and_then(|action| action.deadline) }
         }
@@ -114,6 +120,11 @@ fn window(rollout: &Rollout, now: SiteTime) -> Expectation {
     Expectation { what: Awaited::Window, at: wait.map(|wait| now.plus(wait)) }
 }
 
+/// When it is over at the latest.
+fn silence(state: &State) -> Expectation {
+    Expectation { what: Awaited::Site, at: state.site.silence.map(|since| since.plus(LONGEST)) }
+}
+
 /// What the next wave waits for.
 fn wave(state: &State, rollout: &Rollout) -> Expectation {
     match wave::current(state, rollout) {
@@ -132,11 +143,14 @@ pub fn expected_of(state: &State, rollout: &Rollout, now: SiteTime) -> Option<Ex
         Phase::Reconciling(ReconcilingReason::WaveOpen | ReconcilingReason::Soaking, _) => wave(state, rollout),
         Phase::Reconciling(ReconcilingReason::OutsideWindow, _) => window(rollout, now),
         Phase::Reconciling(ReconcilingReason::WaitingForClock, _) => awaited(Awaited::Clock),
+        Phase::Reconciling(ReconcilingReason::SiteSilent, _) => silence(state),
         Phase::Reconciling(ReconcilingReason::Cancelling | ReconcilingReason::RollingBack, _) => {
             awaited(Awaited::Gateway)
         }
-        Phase::Reconciling(ReconcilingReason::Paused | ReconcilingReason::Unlisted, _) | Phase::Stalled(..) => {
-            awaited(Awaited::Person)
-        }
+        Phase::Reconciling(
+            ReconcilingReason::Paused | ReconcilingReason::Unlisted | ReconcilingReason::WaitingForApproval,
+            _,
+        )
+        | Phase::Stalled(..) => awaited(Awaited::Person),
     })
 }

@@ -8,7 +8,9 @@ use super::draft::Draft;
 use super::room::Room;
 use super::state::{Member, Rollout, State, Step};
 use super::wave::{self, Proof};
-use super::{cancel, conflict, deadline, failure_limit, gate, guard, members, needs, rollback, spread, window};
+use super::{
+    cancel, conflict, deadline, failure_limit, gate, guard, members, needs, rollback, silence, spread, watch, window,
+};
 use crate::model::{ControllerId, RolloutId, SiteTime, SkippedReason, WaitingReason};
 
 /// Far more rounds than any chain of decisions is long; a bug must not become an endless loop.
@@ -16,6 +18,7 @@ const MOST_ROUNDS: usize = 1_000;
 
 /// Decides for the rollouts that were touched in this draft, or are due.
 pub fn settle(draft: &mut Draft) {
+    silence::run(draft);
     let now = draft.now.site;
     window::look(draft);
     let due: Vec<_> = draft
@@ -67,6 +70,7 @@ fn settle_rollout(draft: &mut Draft, id: RolloutId) {
     conflict::look(draft, id);
     members::sync(draft, id);
     deadline::run(draft, id);
+    watch::run(draft, id);
     skip(draft, id);
     guard::run(draft, id);
     cancel::run(draft, id);
@@ -242,7 +246,15 @@ const UNLISTED_FOR_LONG: Duration = Duration::from_secs(7 * 86_400);
 fn next_due(state: &State, rollout: &Rollout, now: SiteTime) -> Option<SiteTime> {
     let members = rollout.members.iter().flat_map(|(id, member)| {
         let idles = member.step == Step::Downloading;
-        [member.due(), if idles { hide_at(state, rollout, id, member) } else { None }]
+        let judged = if member.may_fail_silent() {
+            state.gateways.get(id).and_then(|gateway| silence::judged_from(state, gateway))
+        } else {
+            watch::silent(state, rollout, id, member)
+        };
+        // while the site is silent no time is up
+        let runs = state.site.silence.is_none();
+        let hidden = if idles { hide_at(state, rollout, id, member) } else { None };
+        [member.due().filter(|_| runs), judged.filter(|_| runs), hidden]
     });
     let soak = match wave::current(state, rollout) {
         Some((_, Some(Proof::SoakUntil(until)))) if rollout.tripped.is_none() => Some(until),

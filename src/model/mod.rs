@@ -33,6 +33,7 @@ mod time;
 mod variants;
 mod version;
 mod version_order;
+mod wave;
 mod window;
 mod zone;
 
@@ -59,7 +60,7 @@ pub use order::{Given, Order, StandingOrder};
 pub use presence::Presence;
 pub use reason::{FailedReason, ReconcilingReason, SkippedReason, StalledReason, WaitingReason};
 pub use registration::{Newcomer, Registration};
-pub use rollout::{Bounds, ConfirmBy, Deadlines, FailureAction, Identity, RolloutId, RolloutSpec, Strategy, WaveSpec};
+pub use rollout::{Bounds, ConfirmBy, Deadlines, FailureAction, Identity, RolloutId, RolloutSpec, Strategy};
 pub use secret::{SiteSecret, secret_line};
 pub use selector::{Labels, Selector};
 pub use settings::Settings;
@@ -69,6 +70,7 @@ pub use texts::Texts;
 pub use time::{Now, SiteTime};
 pub use variants::{Variant, Variants};
 pub use version::Version;
+pub use wave::{Approval, WaveSpec};
 pub use window::{ClockTime, Day, Look, NoWindow, Opening, WhenClockUnknown, Window, WindowState, Windows};
 pub use zone::Zone;
 

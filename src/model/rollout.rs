@@ -1,11 +1,12 @@
 //! Rollouts as a person declares them, checked.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Amount, ArtifactSpec, GateSpec, GatewaySpec, Selector, Spread, Texts, Variants, Windows};
+use super::{Amount, ArtifactSpec, GateSpec, GatewaySpec, Selector, Spread, Texts, Variants, WaveSpec, Windows};
 
 /// Our own number for one intent to bring gateways to one artifact. An edit of the artifact is a new intent under the same
 /// identity, so it gets a new number.
@@ -63,6 +64,9 @@ pub struct RolloutSpec {
     /// Another one than before lets the failed members begin again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_token: Option<String>,
+    /// The names of waves that may open by a person's word, given for this version.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub approved_waves: BTreeSet<String>,
 }
 
 impl RolloutSpec {
@@ -119,25 +123,6 @@ pub enum FailureAction {
     Pause,
     /// It stops, and who has its version goes back to what it ran before.
     Rollback,
-}
-
-/// A slice of a rollout's members.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct WaveSpec {
-    /// How many members; a share is one of the frozen total.
-    pub size: Amount,
-    /// How long the finished wave must stay healthy before the next opens.
-    pub soak: Duration,
-}
-
-impl WaveSpec {
-    /// The soak of a wave that does not say.
-    pub const SOAK: Duration = Duration::from_secs(600);
-    /// The wave of one gateway with which a rollout starts that names no waves.
-    pub const CANARY: Self = Self { size: Amount::Count(1), soak: Self::SOAK };
-    /// The wave that takes who is left.
-    pub const REST: Self = Self { size: Amount::percent(100), soak: Self::SOAK };
 }
 
 impl Default for Strategy {

@@ -25,7 +25,7 @@ pub(super) trait Record: Serialize + DeserializeOwned {
 
 impl Record for SiteRecord {
     const KIND: &'static str = "the site's record";
-    /// 2: there may be orders that stand.
+    /// 2: there may be orders that stand, and the site may be silent, when no deadline runs.
     const VERSION: u64 = 2;
     const OLDEST: u64 = 1;
 }
@@ -40,8 +40,8 @@ impl Record for GatewayRecord {
 }
 impl Record for RolloutRecord {
     const KIND: &'static str = "a rollout";
-    /// 2: sources in the network. 3: declared by a drop; it may be cancelled, for good. 4: windows, variants, spread and
-    /// gates.
+    /// 2: sources in the network. 3: declared by a drop; it may be cancelled, for good. 4: waves with names, selectors,
+    /// approvals and what must be updated of them; windows, variants, spread and gates.
     const VERSION: u64 = 4;
     const OLDEST: u64 = 1;
 }
@@ -56,7 +56,8 @@ impl Record for ArtifactRecord {
 }
 impl Record for JournalEntry {
     const KIND: &'static str = "a journal row";
-    /// 2: rows about drops, artifacts that are fetched and go, and cancelled rollouts. 3: rows about retries and rollbacks.
+    /// 2: rows about drops, artifacts that are fetched and go, and cancelled rollouts. 3: about retries and rollbacks, silent
+    /// sites, and edits that change nothing.
     const VERSION: u64 = 3;
     const OLDEST: u64 = 1;
 }
@@ -111,7 +112,7 @@ pub(super) fn decode<R: Record>(bytes: &[u8]) -> Result<R, Unreadable> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::SiteTime;
+    use crate::model::{SiteTime, WaveSpec};
 
     #[test]
     fn a_record_is_an_array_of_its_version_and_itself() {
@@ -158,6 +159,17 @@ mod tests {
         let spec = r#"{"name":"g","controllerId":"g","labels":{},"token":null,"hold":false}"#;
         let gateway = format!(r#"[3,{{"spec":{spec},"listed":true,"presence":"Polling"}}]"#);
         assert!(!decode::<GatewayRecord>(gateway.as_bytes()).unwrap().failed);
+    }
+
+    #[test]
+    fn records_of_before_waves_had_names_are_still_read() {
+        let wave = r#"{"size":2,"soak":{"secs":600,"nanos":0},"opened_at":7}"#;
+        let wave: crate::store::WaveRecord = serde_json::from_str(wave).unwrap();
+        assert_eq!((wave.name.as_str(), wave.asked, wave.opened_at), ("", None, Some(SiteTime(7))));
+        let spec: WaveSpec = serde_json::from_str(r#"{"size":"1","soak":{"secs":600,"nanos":0}}"#).unwrap();
+        assert_eq!(spec, WaveSpec::CANARY);
+        let site = r#"[1,{"actionBase":"1000000001","actionNext":"1000000001","rolloutNext":1,"arrivals":0}]"#;
+        assert_eq!(decode::<SiteRecord>(site.as_bytes()).unwrap().silence, None);
     }
 
     #[test]

@@ -83,6 +83,7 @@ pub fn rollout(version: &str) -> RolloutSpec {
         paused: false,
         cancelled: false,
         retry_token: None,
+        approved_waves: [].into(),
     }
 }
 

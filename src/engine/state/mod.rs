@@ -63,6 +63,10 @@ pub struct Site {
     pub arrivals: u64,
     /// The store before this one was lost: nothing is offered until a person says so.
     pub lost: bool,
+    /// Since when so many gateways are silent that nothing is held against any.
+    pub silence: Option<SiteTime>,
+    /// When that was over last.
+    pub silence_over: SiteTime,
     /// The poll interval that gateways were told last; what the site file says now may be another one.
     pub told: Option<Duration>,
 }

@@ -1,6 +1,6 @@
 //! A site in virtual time: gateways, a rollout, a clock that only `wait` moves, and a disk that `restart` reads back.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use lamplighter::device::Entry;
@@ -59,6 +59,7 @@ pub fn rollout(name: &str, to: &str) -> RolloutSpec {
         paused: false,
         cancelled: false,
         retry_token: None,
+        approved_waves: BTreeSet::new(),
     }
 }
 
