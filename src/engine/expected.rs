@@ -27,6 +27,10 @@ pub enum Awaited {
     Room,
     /// The artifact in the cache.
     Artifact,
+    /// A window opens.
+    Window,
+    /// The wall clock is trusted.
+    Clock,
     /// The members of this wave, from 1, come to an end.
     Wave(usize),
     /// This wave, from 1, stays healthy for its soak.
@@ -49,6 +53,8 @@ impl fmt::Display for Awaited {
             Self::Retry => f.write_str("its next attempt"),
             Self::Room => f.write_str("an order that is under way to end"),
             Self::Artifact => f.write_str("the artifact in the cache"),
+            Self::Window => f.write_str("a window to open"),
+            Self::Clock => f.write_str("the site to know what time it is"),
             Self::Wave(number) => write!(f, "the members of wave {number} to end"),
             Self::Soak(number) => write!(f, "wave {number} to stay healthy"),
             Self::Waves => f.write_str("all waves to be proven"),
@@ -92,14 +98,17 @@ fn waiting(state: &State, rollout: &Rollout, member: &Member, (reason, now): (Wa
         WaitingReason::OutsideWindow => window(rollout, now),
         WaitingReason::WaitingForClock => awaited(Awaited::Clock),
         WaitingReason::UnknownVersion | WaitingReason::Offline => awaited(Awaited::Gateway),
+        WaitingReason::OutsideWindow => window(rollout, now),
+        WaitingReason::WaitingForClock => awaited(Awaited::Clock),
         WaitingReason::Backoff | WaitingReason::NotFetched => Expectation { what: Awaited::Retry, at: member.retry_at },
         WaitingReason::ActionOpen | WaitingReason::MaxInFlight | WaitingReason::DownloadSlot => awaited(Awaited::Room),
     }
 }
 
+/// The next window.
 fn window(rollout: &Rollout, now: SiteTime) -> Expectation {
-    let opens_in = rollout.gate.as_ref().and_then(|gate| gate.opens_in(now));
-    Expectation { what: Awaited::Window, at: opens_in.map(|wait| now.plus(wait)) }
+    let wait = rollout.gate.as_ref().and_then(|gate| gate.opens_in(now));
+    Expectation { what: Awaited::Window, at: wait.map(|wait| now.plus(wait)) }
 }
 
 /// What the next wave waits for.
