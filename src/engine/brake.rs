@@ -36,9 +36,13 @@ pub(super) fn halt(state: &State, rollout: &Rollout) -> Option<WaitingReason> {
         (state.site.lost, WaitingReason::StoreLost),
         (!state.listed || !rollout.listed, WaitingReason::Unlisted),
         (is_stopped(state, rollout), WaitingReason::Paused),
-        (!state.is_verified(&rollout.spec.artifact.key.digest), WaitingReason::ArtifactNotVerified),
     ];
     first(brakes)
+}
+
+/// May a wave open? Not while the file of some hardware is missing: the waves are there to compare all of them.
+pub(super) fn lets_waves_open(state: &State, rollout: &Rollout) -> bool {
+    halt(state, rollout).is_none() && state.has_files(rollout)
 }
 
 /// The brake that holds whatever else is under way: it also takes back an offer that was not fetched.
@@ -74,11 +78,16 @@ pub(super) fn own(
         _ => false,
     };
     let outside = rollout.outside(member);
+    let has_file = match rollout.frozen {
+        Some(_) => state.is_verified(&rollout.file_for(member).key.digest),
+        None => state.has_files(rollout),
+    };
     let brakes = [
         (!gateway.listed, WaitingReason::Unlisted),
         (is_held(state, gateway), WaitingReason::Held),
         (gateway.duplicate, WaitingReason::DuplicateIdentity),
         (gateway.unknown_version, WaitingReason::UnknownVersion),
+        (!has_file, WaitingReason::ArtifactNotVerified),
         (!wave_open, WaitingReason::WaveNotOpen),
         (gateway.unsettled || elsewhere.is_some_and(Member::is_cancelling), WaitingReason::Cancelling),
         // an order that waits half-way does not keep a gateway from another: what it waits for may never come

@@ -83,7 +83,7 @@ fn revision(draft: &mut Draft, identity: Identity, spec: RolloutSpec, origin: De
     let current = draft.state.rollouts.iter().find(|(_, rollout)| !rollout.replaced && rollout.identity == identity);
     if let Some((id, current)) = current {
         let id = *id;
-        let same_artifact = current.spec.artifact.key == spec.artifact.key;
+        let same_artifact = current.spec.is_same_artifact(&spec);
         let changed = *current.spec != spec || !current.listed || current.origin != origin;
         if is_taken_over(current.origin, current.listed, origin) {
             draft.note_rollout(What::TakenOver, id, "");

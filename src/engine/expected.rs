@@ -27,12 +27,20 @@ pub enum Awaited {
     Room,
     /// The artifact in the cache.
     Artifact,
+    /// A window opens.
+    Window,
+    /// The wall clock is trusted.
+    Clock,
     /// The members of this wave, from 1, come to an end.
     Wave(usize),
     /// This wave, from 1, stays healthy for its soak.
     Soak(usize),
     /// The waves before, for those that came late.
     Waves,
+    /// A window opens.
+    Window,
+    /// The site's clock is trusted.
+    Clock,
     /// A person does something.
     Person,
 }
@@ -45,9 +53,13 @@ impl fmt::Display for Awaited {
             Self::Retry => f.write_str("its next attempt"),
             Self::Room => f.write_str("an order that is under way to end"),
             Self::Artifact => f.write_str("the artifact in the cache"),
+            Self::Window => f.write_str("a window to open"),
+            Self::Clock => f.write_str("the site to know what time it is"),
             Self::Wave(number) => write!(f, "the members of wave {number} to end"),
             Self::Soak(number) => write!(f, "wave {number} to stay healthy"),
             Self::Waves => f.write_str("all waves to be proven"),
+            Self::Window => f.write_str("a window to open"),
+            Self::Clock => f.write_str("a clock that can be trusted"),
             Self::Person => f.write_str("a person"),
         }
     }
@@ -58,10 +70,10 @@ const fn awaited(what: Awaited) -> Expectation {
 }
 
 /// What a member waits for, or its gateway is given time for; nothing once it has come to its end.
-pub fn expected(state: &State, rollout: &Rollout, member: &Member, _now: SiteTime) -> Option<Expectation> {
+pub fn expected(state: &State, rollout: &Rollout, member: &Member, now: SiteTime) -> Option<Expectation> {
     let deadline = member.action.as_ref().and_then(|action| action.deadline);
     Some(match member.step {
-        Step::Waiting(reason) => waiting(state, rollout, member, reason),
+        Step::Waiting(reason) => waiting(state, rollout, member, (reason, now)),
         Step::Offered | Step::Downloading | Step::Installing | Step::Confirming => {
             Expectation { what: Awaited::Gateway, at: deadline }
         }
@@ -69,7 +81,7 @@ pub fn expected(state: &State, rollout: &Rollout, member: &Member, _now: SiteTim
     })
 }
 
-fn waiting(state: &State, rollout: &Rollout, member: &Member, reason: WaitingReason) -> Expectation {
+fn waiting(state: &State, rollout: &Rollout, member: &Member, (reason, now): (WaitingReason, SiteTime)) -> Expectation {
     match reason {
         WaitingReason::StoreLost
         | WaitingReason::Unlisted
@@ -78,13 +90,25 @@ fn waiting(state: &State, rollout: &Rollout, member: &Member, reason: WaitingRea
         | WaitingReason::Paused => awaited(Awaited::Person),
         WaitingReason::ArtifactNotVerified => awaited(Awaited::Artifact),
         WaitingReason::WaveNotOpen => wave(state, rollout),
+        WaitingReason::OutsideWindow => window(rollout, now),
+        WaitingReason::WaitingForClock => awaited(Awaited::Clock),
         WaitingReason::Cancelling => {
             Expectation { what: Awaited::Gateway, at: member.open_action().and_then(|action| action.deadline) }
         }
+        WaitingReason::OutsideWindow => window(rollout, now),
+        WaitingReason::WaitingForClock => awaited(Awaited::Clock),
         WaitingReason::UnknownVersion | WaitingReason::Offline => awaited(Awaited::Gateway),
+        WaitingReason::OutsideWindow => window(rollout, now),
+        WaitingReason::WaitingForClock => awaited(Awaited::Clock),
         WaitingReason::Backoff | WaitingReason::NotFetched => Expectation { what: Awaited::Retry, at: member.retry_at },
         WaitingReason::ActionOpen | WaitingReason::MaxInFlight | WaitingReason::DownloadSlot => awaited(Awaited::Room),
     }
+}
+
+/// The next window.
+fn window(rollout: &Rollout, now: SiteTime) -> Expectation {
+    let wait = rollout.gate.as_ref().and_then(|gate| gate.opens_in(now));
+    Expectation { what: Awaited::Window, at: wait.map(|wait| now.plus(wait)) }
 }
 
 /// What the next wave waits for.
@@ -103,6 +127,8 @@ pub fn expected_of(state: &State, rollout: &Rollout, now: SiteTime) -> Option<Ex
         Phase::Ready | Phase::Stalled(StalledReason::Superseded, _) => return None,
         Phase::Reconciling(ReconcilingReason::ArtifactNotVerified, _) => awaited(Awaited::Artifact),
         Phase::Reconciling(ReconcilingReason::WaveOpen | ReconcilingReason::Soaking, _) => wave(state, rollout),
+        Phase::Reconciling(ReconcilingReason::OutsideWindow, _) => window(rollout, now),
+        Phase::Reconciling(ReconcilingReason::WaitingForClock, _) => awaited(Awaited::Clock),
         Phase::Reconciling(ReconcilingReason::Cancelling, _) => awaited(Awaited::Gateway),
         Phase::Reconciling(ReconcilingReason::Paused | ReconcilingReason::Unlisted, _) | Phase::Stalled(..) => {
             awaited(Awaited::Person)

@@ -3,8 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::state::{Member, Rollout, State, Step};
+use super::target::{self, files_in_use};
 use super::wave::{self, Proof};
-use crate::model::{ReconcilingReason, SiteTime, SkippedReason, StalledReason, WaitingReason};
+use crate::model::{ControllerId, ReconcilingReason, SiteTime, SkippedReason, StalledReason, WaitingReason};
 
 /// How a rollout stands; the texts complete "Reconciling: …".
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -100,8 +101,8 @@ pub fn phase(state: &State, rollout: &Rollout, now: SiteTime) -> Phase {
     if let Some(tripped) = &rollout.tripped {
         return Phase::Stalled(StalledReason::FailureLimit, tripped.to_string());
     }
-    let artifact = state.artifacts.get(&rollout.spec.artifact.key.digest);
-    if let Some(why) = artifact.and_then(|artifact| artifact.failed.as_ref()) {
+    let mut files = files_in_use(state, rollout);
+    if let Some(why) = files.find_map(|file| state.artifacts.get(&file.key.digest)?.failed.as_ref()) {
         return Phase::Stalled(StalledReason::ArtifactFailed, why.clone());
     }
     if !state.listed || !rollout.listed {
@@ -113,7 +114,12 @@ pub fn phase(state: &State, rollout: &Rollout, now: SiteTime) -> Phase {
     if rollout.members.is_empty() {
         return Phase::Stalled(StalledReason::NoMembers, "no gateway has the labels that the selector asks for".into());
     }
-    if !state.is_verified(&rollout.spec.artifact.key.digest) {
+    let has_variant = |id: &ControllerId| target::choose(state, rollout, id).is_some();
+    if rollout.frozen.is_none() && !rollout.members.keys().any(has_variant) {
+        let text = "none of the gateways that the selector means is of a hardware for which there is a variant";
+        return Phase::Stalled(StalledReason::NoMembers, text.into());
+    }
+    if !state.has_files(rollout) {
         return Phase::Reconciling(
             ReconcilingReason::ArtifactNotVerified,
             WaitingReason::ArtifactNotVerified.meaning().into(),

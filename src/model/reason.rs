@@ -102,10 +102,12 @@ reasons! {
     SkippedReason {
         AlreadyInstalled: "the gateway reports the artifact's version already",
             "nothing";
-        Superseded: "a newer rollout of the same artifact took over",
-            "nothing";
+        NoVariant: "the rollout has no variant for the gateway's hardware",
+            "nothing, or correct the gateway's labels or the `match` of a variant: then it is taken after the last wave";
         NotSelected: "the rollout no longer selects the gateway",
             "nothing, or correct the selector";
+        Superseded: "a newer rollout of the same artifact took over",
+            "nothing";
         Cancelled: "the rollout was cancelled before the gateway had the whole artifact",
             "nothing, or give the rollout another version";
     }

@@ -189,6 +189,7 @@ fn member_record(member: &Member) -> MemberRecord {
     MemberRecord {
         wave: member.wave,
         joiner: member.joiner,
+        variant: member.variant,
         step: match member.step {
             Step::Waiting(_) => StepRecord::Waiting,
             Step::Offered => StepRecord::Offered,
@@ -214,6 +215,7 @@ fn member(record: MemberRecord) -> Member {
     Member {
         wave: record.wave,
         joiner: record.joiner,
+        variant: record.variant,
         key: 0,
         step: match record.step {
             // decided again at the first step

@@ -40,14 +40,14 @@ impl Record for GatewayRecord {
 }
 impl Record for RolloutRecord {
     const KIND: &'static str = "a rollout";
-    /// 2: sources in the network. 3: declared by a drop; it may be cancelled, for good. 4: windows.
+    /// 2: sources in the network. 3: declared by a drop; it may be cancelled, for good. 4: windows, variants.
     const VERSION: u64 = 4;
     const OLDEST: u64 = 1;
 }
 impl Record for MemberRecord {
     const KIND: &'static str = "a member";
-    /// 2: its order may be cancelled, and it skipped for that.
-    const VERSION: u64 = 2;
+    /// 2: its order may be cancelled, and it skipped for that. 3: it has a variant, or none.
+    const VERSION: u64 = 3;
     const OLDEST: u64 = 1;
 }
 impl Record for ArtifactRecord {
@@ -136,7 +136,7 @@ mod tests {
         let order = r#"{"id":"1000000001","open":true,"fetched":true}"#;
         let member = format!(r#"[1,{{"step":"Downloading","since":5,"attempts":1,"action":{order}}}]"#);
         let member = decode::<MemberRecord>(member.as_bytes()).unwrap();
-        assert!(!member.action.unwrap().cancelling && member.spent == 0);
+        assert!(!member.action.unwrap().cancelling && (member.spent, member.variant) == (0, 0));
         let second = r#"{"secs":1,"nanos":0}"#;
         let deadlines = format!(r#"{{"download":{second},"install":{second},"confirm":{second}}}"#);
         let deadlines: crate::model::Deadlines = serde_json::from_str(&deadlines).unwrap();

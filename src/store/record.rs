@@ -239,6 +239,9 @@ pub struct MemberRecord {
     /// It matched after the freeze.
     #[serde(default)]
     pub joiner: bool,
+    /// The number of the variant that it gets.
+    #[serde(default)]
+    pub variant: u8,
     /// How far it is. Why it waits is derived.
     pub step: StepRecord,
     /// Since when.

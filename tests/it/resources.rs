@@ -287,6 +287,41 @@ fn foreign_kinds_and_versions_are_refused() {
 }
 
 #[test]
+fn variants_are_read_and_stand_instead_of_one_file() {
+    let with = |artifact: &str| {
+        rollout("r", "").replace(&format!("sources: [\"file:os-2.swu\"], digest: \"{DIGEST}\", sizeBytes: 4"), artifact)
+    };
+    let variant = |matches: &str, size: u32| {
+        format!(
+            "{{match: {{matchLabels: {{{matches}}}}}, sources: [\"file:a.swu\"], digest: \"{DIGEST}\", sizeBytes: {size}}}"
+        )
+    };
+    let two = |a: &str, b: &str| with(&format!("variants: [{a}, {b}]"));
+    let spec = accepted(&two(&variant("soc: imx8", 4), &variant("attr.lamplighter.dev/soc: am62", 4)));
+    assert_eq!((spec.files().count(), spec.artifact.size), (2, 4));
+    let choose = |labels: &[(String, String)], reports: &[(String, String)]| {
+        let texts = |of: &[(String, String)]| of.iter().cloned().collect::<model::Texts>();
+        spec.variants.as_ref().unwrap().choose(&texts(labels), &texts(reports))
+    };
+    let soc = |value: &str| [("soc".to_owned(), value.to_owned())];
+    assert_eq!((choose(&soc("imx8"), &[]), choose(&[], &soc("am62")), choose(&[], &[])), (Some(0), Some(1), None));
+    for (text, words) in [
+        (with("variants: []"), "spec.artifact.variants: is empty"),
+        (with("variants: [{}]"), "spec.artifact.variants[0].digest: is missing"),
+        (two(&variant("a: b", 4), &variant("", 4)), "spec.artifact.variants[1].match: is empty"),
+        (two(&variant("a: b", 4), &variant("c: d", 5)), "variants[1].sizeBytes: is 5, but another variant says 4"),
+        (
+            with(&format!("sizeBytes: 4, variants: [{}]", variant("a: b", 4))),
+            "spec.artifact.sizeBytes: stands beside variants",
+        ),
+        (with("sizeBytes: 4"), "spec.artifact.sources: is missing; write it, or spec.artifact.variants instead"),
+        (two(&variant("a: b", 4), &variant("c: d", 4)) + "  maxBytes: 3\n", "spec.maxBytes: is 3, less than"),
+    ] {
+        refused_with(&text, &[words]);
+    }
+}
+
+#[test]
 fn values_out_of_bounds_are_refused_with_their_path() {
     let strategy = |text: &str| rollout("r", &format!("  strategy: {{{text}}}\n"));
     refused_with(&strategy("maxFailures: 0"), &["spec.strategy.maxFailures:", "at least 1"]);

@@ -17,5 +17,6 @@ mod pacing;
 mod planned;
 mod registered;
 pub(crate) mod site;
+mod variants;
 mod waves;
 mod windows;

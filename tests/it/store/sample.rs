@@ -188,6 +188,7 @@ pub fn member(n: u64) -> MemberRecord {
     MemberRecord {
         wave: Some(1),
         joiner: false,
+        variant: 1,
         step: if n.is_multiple_of(3) { StepRecord::Failed(FailedReason::NoFeedback) } else { StepRecord::Downloading },
         since: SiteTime(n),
         attempts: 1,
@@ -205,6 +206,7 @@ pub fn rollout(n: u64) -> RolloutRecord {
     let source = Source::File { dir: "/etc/lamplighter/manifests".into(), name: "gateway-os.swu".into() };
     let spec = RolloutSpec {
         artifact: ArtifactSpec { key, size: n, sources: vec![source] },
+        variants: None,
         selector: Selector { match_labels: [("line".into(), "3".into())].into() },
         strategy: Strategy { max_in_flight: Amount::Count(5), ..Strategy::default() },
         deadlines: Deadlines::default(),

@@ -4,7 +4,7 @@
 use super::brake::{self, Load};
 use super::draft::Draft;
 use super::state::{Frozen, Member, Rollout, State, Step, Wave};
-use super::{declare, members, wave};
+use super::{declare, members, wave, window};
 use crate::model::{
     ControllerId, DeclaredBy, Identity, Intent, Now, RolloutId, SiteTime, SkippedReason, WaitingReason,
 };
@@ -130,7 +130,7 @@ fn judged<'s>(
     };
     let name = &rollout.spec.artifact.key.name;
     let version = state.gateways.get(gateway).and_then(|gateway| state.settings.version_of(gateway, name));
-    let skip = wave::has_target(rollout, version.as_ref()).then_some(SkippedReason::AlreadyInstalled);
+    let skip = rollout.has_target(member, version.as_ref()).then_some(SkippedReason::AlreadyInstalled);
     let not_open = (!open).then_some(WaitingReason::WaveNotOpen);
     let room = matches!(stored, WaitingReason::MaxInFlight | WaitingReason::DownloadSlot).then_some(stored);
     let holds = [halt, not_open, then].into_iter().flatten().min().or(room);
@@ -166,6 +166,7 @@ pub fn declared(state: &State, now: Now, intents: Vec<Intent>) -> (State, Vec<Ro
             }
         }
     }
+    window::look(&mut draft);
     for id in draft.state.rollouts.keys().copied().collect::<Vec<_>>() {
         let before = draft.state.rollouts.get(&id).map(|rollout| rollout.members.len());
         members::sync(&mut draft, id);
