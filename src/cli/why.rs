@@ -109,6 +109,7 @@ fn membership(member: &MemberWhy) -> String {
         }
     };
     line("means", Some(&member.meaning));
+    line("because", member.because.as_deref());
     line("message", member.progress.as_deref().or(member.message.as_deref()));
     let stops: String = member.stops.iter().map(stop).collect();
     // what stops it says itself what lifts it

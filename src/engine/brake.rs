@@ -8,6 +8,8 @@ use crate::model::{ControllerId, Presence, RolloutId, SiteTime, WaitingReason};
 pub(super) struct Load {
     /// Members of the rollout between offer and end.
     pub in_flight: u32,
+    /// Members of all rollouts between offer and end.
+    pub site: u32,
     /// Members of any rollout that are offered or downloading.
     pub downloads: u32,
 }
@@ -18,6 +20,7 @@ impl Load {
         for (id, other) in &state.rollouts {
             for member in other.members.values() {
                 load.downloads += u32::from(matches!(member.step, Step::Offered | Step::Downloading));
+                load.site += u32::from(member.step.is_in_flight());
                 load.in_flight += u32::from(*id == rollout && member.step.is_in_flight());
             }
         }
@@ -26,7 +29,13 @@ impl Load {
 
     /// The load on one that is under way itself.
     pub(super) fn without_one(self) -> Self {
-        Self { in_flight: self.in_flight.saturating_sub(1), downloads: self.downloads.saturating_sub(1) }
+        let less = |count: u32| count.saturating_sub(1);
+        Self { in_flight: less(self.in_flight), site: less(self.site), downloads: less(self.downloads) }
+    }
+
+    /// The load with one more.
+    pub(super) fn with_one(self) -> Self {
+        Self { in_flight: self.in_flight + 1, site: self.site + 1, downloads: self.downloads + 1 }
     }
 }
 
@@ -103,12 +112,15 @@ fn first<const N: usize>(brakes: [(bool, WaitingReason); N]) -> Option<WaitingRe
     brakes.into_iter().find_map(|(holds, reason)| holds.then_some(reason))
 }
 
-/// The brake that holds only because of others: there is no room for one more.
-pub(super) fn room(state: &State, rollout: &Rollout, load: Load) -> Option<WaitingReason> {
+/// The rollout's cap and the site's.
+pub(super) fn caps(state: &State, rollout: &Rollout, load: Load) -> Option<WaitingReason> {
     let total = rollout.frozen.as_ref().map_or(0, |frozen| frozen.total);
-    if load.in_flight >= rollout.spec.strategy.max_in_flight.of(total) {
-        return Some(WaitingReason::MaxInFlight);
-    }
+    let full = load.in_flight >= rollout.spec.strategy.max_in_flight.of(total);
+    (full || load.site >= state.settings.max_in_flight).then_some(WaitingReason::MaxInFlight)
+}
+
+/// The downloads' cap.
+pub(super) fn slots(state: &State, load: Load) -> Option<WaitingReason> {
     (load.downloads >= state.settings.download_slots).then_some(WaitingReason::DownloadSlot)
 }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::attempt::Then;
 use super::brake;
 use super::draft::Draft;
+use super::room::Room;
 use super::settle::settle;
 use super::state::{Rollout, Served, Step};
 use crate::model::{ActionId, Bytes, ControllerId, Digest, FailedReason, RolloutId, Verdict, What};
@@ -26,9 +27,10 @@ pub(super) fn fetched(draft: &mut Draft, id: &ControllerId, action: ActionId) ->
     if member.step != Step::Offered {
         return Verdict::Withdrawn;
     }
-    let standing = brake::standing(draft.state, draft.now.site, (rollout_id, rollout), (id, member));
-    let others = brake::Load::of(draft.state, rollout_id).without_one();
-    if let Some(reason) = standing.or_else(|| brake::room(draft.state, rollout, others)) {
+    let now = draft.now.site;
+    let standing = brake::standing(draft.state, now, (rollout_id, rollout), (id, member));
+    let room = || Room::of(draft.state, rollout_id).brake(draft.state, now, rollout, id, true);
+    if let Some(reason) = standing.or_else(room) {
         draft.withdraw(rollout_id, id, reason);
         return Verdict::Withdrawn;
     }

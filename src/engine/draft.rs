@@ -45,6 +45,8 @@ pub struct Changes {
     pub seen: BTreeSet<ControllerId>,
     /// Rollouts that `settle` must look at.
     pub(super) touched: BTreeSet<RolloutId>,
+    /// Something changed on which members of other rollouts may wait: room, or a gateway's health.
+    stirred: bool,
 }
 
 impl<'s> Draft<'s> {
@@ -69,6 +71,7 @@ impl<'s> Draft<'s> {
     /// A gateway changed: every rollout that has it, or might take it, must be looked at.
     pub(super) fn touch_gateway(&mut self, id: &ControllerId) {
         self.changes.seen.insert(id.clone());
+        self.changes.stirred = true;
         let Some(gateway) = self.state.gateways.get(id) else { return };
         let concerned = self.state.rollouts.iter().filter(|(_, rollout)| {
             rollout.members.contains_key(id) || rollout.spec.selector.selects(&gateway.spec.labels)
@@ -78,6 +81,10 @@ impl<'s> Draft<'s> {
 
     pub(super) fn take_touched(&mut self) -> BTreeSet<RolloutId> {
         std::mem::take(&mut self.changes.touched)
+    }
+
+    pub(super) fn take_stirred(&mut self) -> bool {
+        std::mem::take(&mut self.changes.stirred)
     }
 
     pub(super) fn edit_site(&mut self, edit: impl FnOnce(&mut Site)) {
@@ -146,6 +153,7 @@ impl<'s> Draft<'s> {
     pub(super) fn remove_rollout(&mut self, id: RolloutId) {
         if let Some(rollout) = self.state.rollouts.remove(&id) {
             self.changes.rollouts.insert(id);
+            self.changes.stirred = true;
             rollout.spec.files().for_each(|file| self.name_artifact(&file.key));
             for gateway in rollout.members.into_keys() {
                 self.changes.seen.insert(gateway.clone());
@@ -168,11 +176,7 @@ impl<'s> Draft<'s> {
         if !only_reason {
             self.changes.members.insert((rollout, id.clone()));
             self.touch(rollout);
-        }
-        let takes_slot = |step| matches!(step, Step::Offered | Step::Downloading);
-        if takes_slot(before.step) && !takes_slot(after) {
-            let waiting = self.state.rollouts.iter().filter(|(_, rollout)| rollout.wants_slot());
-            self.changes.touched.extend(waiting.map(|(id, _)| *id));
+            self.changes.stirred = true;
         }
         self.changes.seen.insert(id.clone());
         if !matches!(before.step, Step::Waiting(_)) && matches!(after, Step::Waiting(_)) {
@@ -216,6 +220,7 @@ impl<'s> Draft<'s> {
             rollout.members.remove(id);
         }
         self.changes.members.insert((rollout, id.clone()));
+        self.changes.stirred = true;
         self.touch(rollout);
     }
 

@@ -25,6 +25,10 @@ pub enum Awaited {
     Retry,
     /// The end of another order of the gateway, or of some members under way.
     Room,
+    /// Enough of the others to be healthy.
+    Others,
+    /// A gate to open.
+    Gate,
     /// The artifact in the cache.
     Artifact,
     /// A window opens.
@@ -37,10 +41,6 @@ pub enum Awaited {
     Soak(usize),
     /// The waves before, for those that came late.
     Waves,
-    /// A window opens.
-    Window,
-    /// The site's clock is trusted.
-    Clock,
     /// A person does something.
     Person,
 }
@@ -52,14 +52,14 @@ impl fmt::Display for Awaited {
             Self::Gateway => f.write_str("the gateway to be heard of"),
             Self::Retry => f.write_str("its next attempt"),
             Self::Room => f.write_str("an order that is under way to end"),
+            Self::Others => f.write_str("enough of the others to be healthy"),
+            Self::Gate => f.write_str("its gates to be open"),
             Self::Artifact => f.write_str("the artifact in the cache"),
             Self::Window => f.write_str("a window to open"),
             Self::Clock => f.write_str("the site to know what time it is"),
             Self::Wave(number) => write!(f, "the members of wave {number} to end"),
             Self::Soak(number) => write!(f, "wave {number} to stay healthy"),
             Self::Waves => f.write_str("all waves to be proven"),
-            Self::Window => f.write_str("a window to open"),
-            Self::Clock => f.write_str("a clock that can be trusted"),
             Self::Person => f.write_str("a person"),
         }
     }
@@ -90,18 +90,19 @@ fn waiting(state: &State, rollout: &Rollout, member: &Member, (reason, now): (Wa
         | WaitingReason::Paused => awaited(Awaited::Person),
         WaitingReason::ArtifactNotVerified => awaited(Awaited::Artifact),
         WaitingReason::WaveNotOpen => wave(state, rollout),
-        WaitingReason::OutsideWindow => window(rollout, now),
-        WaitingReason::WaitingForClock => awaited(Awaited::Clock),
         WaitingReason::Cancelling => {
             Expectation { what: Awaited::Gateway, at: member.open_action().and_then(|action| action.deadline) }
         }
-        WaitingReason::OutsideWindow => window(rollout, now),
-        WaitingReason::WaitingForClock => awaited(Awaited::Clock),
         WaitingReason::UnknownVersion | WaitingReason::Offline => awaited(Awaited::Gateway),
         WaitingReason::OutsideWindow => window(rollout, now),
         WaitingReason::WaitingForClock => awaited(Awaited::Clock),
         WaitingReason::Backoff | WaitingReason::NotFetched => Expectation { what: Awaited::Retry, at: member.retry_at },
-        WaitingReason::ActionOpen | WaitingReason::MaxInFlight | WaitingReason::DownloadSlot => awaited(Awaited::Room),
+        WaitingReason::MinHealthy => awaited(Awaited::Others),
+        WaitingReason::Gate => awaited(Awaited::Gate),
+        WaitingReason::ActionOpen
+        | WaitingReason::MaxInFlight
+        | WaitingReason::Spread
+        | WaitingReason::DownloadSlot => awaited(Awaited::Room),
     }
 }
 

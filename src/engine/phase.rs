@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::spread;
 use super::state::{Member, Rollout, State, Step};
 use super::target::{self, files_in_use};
 use super::wave::{self, Proof};
@@ -173,9 +174,10 @@ fn wave_phase(state: &State, rollout: &Rollout, now: SiteTime) -> Phase {
             let text = format!("too few of wave {} of {of} are updated for the next to open", at + 1);
             Phase::Stalled(StalledReason::WaveUnproven, text)
         }
-        Some((at, _)) => match shut(rollout) {
-            Some(reason) => Phase::Reconciling(reason, format!("wave {} of {of} {}", at + 1, opens(rollout, now))),
-            None => {
+        Some((at, _)) => match (shut(rollout), spread::stuck(state, rollout)) {
+            (Some(reason), _) => Phase::Reconciling(reason, format!("wave {} of {of} {}", at + 1, opens(rollout, now))),
+            (None, Some(why)) => Phase::Stalled(StalledReason::SpreadImpossible, why),
+            (None, None) => {
                 Phase::Reconciling(ReconcilingReason::WaveOpen, format!("wave {} of {of} is being updated", at + 1))
             }
         },

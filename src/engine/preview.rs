@@ -132,7 +132,7 @@ fn judged<'s>(
     let version = state.gateways.get(gateway).and_then(|gateway| state.settings.version_of(gateway, name));
     let skip = rollout.has_target(member, version.as_ref()).then_some(SkippedReason::AlreadyInstalled);
     let not_open = (!open).then_some(WaitingReason::WaveNotOpen);
-    let room = matches!(stored, WaitingReason::MaxInFlight | WaitingReason::DownloadSlot).then_some(stored);
+    let room = stored.is_for_room().then_some(stored);
     let holds = [halt, not_open, then].into_iter().flatten().min().or(room);
     Planned { gateway, step: member.step, holds, then: then.filter(|then| Some(*then) != holds), skip }
 }

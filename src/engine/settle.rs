@@ -2,11 +2,12 @@
 
 use std::cmp::Reverse;
 
-use super::brake::{self, Load};
+use super::brake;
 use super::draft::Draft;
+use super::room::Room;
 use super::state::{Member, Rollout, State, Step};
 use super::wave::{self, Proof};
-use super::{cancel, deadline, failure_limit, members, window};
+use super::{cancel, deadline, failure_limit, gate, members, spread, window};
 use crate::model::{ControllerId, RolloutId, SiteTime, SkippedReason, WaitingReason};
 
 /// Far more rounds than any chain of decisions is long; a bug must not become an endless loop.
@@ -29,6 +30,9 @@ pub fn settle(draft: &mut Draft) {
     for _ in 0..MOST_ROUNDS {
         // newer intents first: they win where two want one gateway
         let mut touched: Vec<_> = draft.take_touched().into_iter().collect();
+        if touched.is_empty() && draft.take_stirred() {
+            touched = concerned_by_others(draft.state);
+        }
         touched.sort_by_key(|id| Reverse(draft.state.rollouts.get(id).map(|rollout| rollout.arrival)));
         if touched.is_empty() {
             return;
@@ -38,6 +42,18 @@ pub fn settle(draft: &mut Draft) {
         }
     }
     debug_assert!(false, "settle found no fixpoint");
+}
+
+/// Whose members wait for room, for the health of others, or hold room for which another may be ahead of them.
+fn concerned_by_others(state: &State) -> Vec<RolloutId> {
+    let several = state.rollouts.len() > 1;
+    let waits = |member: &Member| matches!(member.step, Step::Waiting(reason) if reason.is_for_room());
+    let concerned = |rollout: &Rollout| {
+        let spread = rollout.spec.strategy.spread.is_some();
+        let stands = |member: &Member| waits(member) || (spread && member.step == Step::Offered);
+        (several || spread) && rollout.members.values().any(stands)
+    };
+    state.rollouts.iter().filter(|(_, rollout)| concerned(rollout)).map(|(id, _)| *id).collect()
 }
 
 /// Decides for all rollouts: what [`settle`] must not differ from.
@@ -108,11 +124,18 @@ fn withdraw(draft: &mut Draft, id: RolloutId) {
     let offered = rollout.members.iter().filter(|(_, member)| member.step == Step::Offered);
     let held: Vec<_> = offered
         .filter_map(|(gateway, member)| {
-            let reason = brake::standing(draft.state, draft.now.site, (id, rollout), (gateway, member))?;
+            let reason = brake::standing(draft.state, draft.now.site, (id, rollout), (gateway, member))
+                .or_else(|| gate::shut(draft.state, rollout, gateway))?;
             Some((gateway.clone(), reason))
         })
         .collect();
     for (gateway, reason) in held {
+        draft.withdraw(id, &gateway, reason);
+    }
+    // one at a time: each that goes back may be the other half that lets another stand
+    while let Some((gateway, reason)) =
+        draft.state.rollouts.get(&id).and_then(|rollout| spread::taken_back(draft.state, rollout))
+    {
         draft.withdraw(id, &gateway, reason);
     }
 }
@@ -166,21 +189,20 @@ fn hide_at(state: &State, rollout: &Rollout, id: &ControllerId, member: &Member)
 /// Offers whom no brake holds, in order, and tells the others why they wait.
 fn offer(draft: &mut Draft, id: RolloutId) {
     let Some(rollout) = draft.state.rollouts.get(&id) else { return };
-    let mut load = Load::of(draft.state, id);
+    let mut room = Room::of(draft.state, id);
     for gateway in &*rollout.queue.clone() {
         let state = &*draft.state;
         let Some(rollout) = state.rollouts.get(&id) else { return };
         let Some(member) = rollout.members.get(gateway) else { continue };
         let Step::Waiting(before) = member.step else { continue };
         let reason = brake::standing(state, draft.now.site, (id, rollout), (gateway, member))
-            .or_else(|| brake::room(state, rollout, load));
+            .or_else(|| room.brake(state, draft.now.site, rollout, gateway, false));
         match reason {
             Some(reason) if reason == before => {}
             Some(reason) => draft.edit_member(id, gateway, |member| member.step = Step::Waiting(reason)),
             None => {
+                room.take(state, gateway);
                 draft.offer(id, gateway);
-                load.in_flight += 1;
-                load.downloads += 1;
             }
         }
     }
@@ -209,11 +231,4 @@ fn next_due(state: &State, rollout: &Rollout, now: SiteTime) -> Option<SiteTime>
     };
     // what was due is done; what is left of it waits for something else than time
     members.chain([soak]).flatten().filter(|at| *at > now).min()
-}
-
-impl Rollout {
-    /// Somebody waits for a download slot.
-    pub(super) fn wants_slot(&self) -> bool {
-        self.members.values().any(|member| member.step == Step::Waiting(WaitingReason::DownloadSlot))
-    }
 }

@@ -11,6 +11,8 @@ mod digest;
 mod drop;
 mod duration;
 mod event;
+mod gate;
+mod gate_allowance;
 mod gateway;
 mod http_url;
 mod journal;
@@ -25,6 +27,7 @@ mod secret;
 mod selector;
 mod settings;
 mod source;
+mod spread;
 mod texts;
 mod time;
 mod variants;
@@ -45,6 +48,8 @@ pub use event::{
     ArtifactFact, Attributes, AttributesMode, Bytes, Client, Event, Execution, Feedback, Finished, Intent, Listing,
     Refusal, Verdict,
 };
+pub use gate::{FileTemplate, GateAnswer, GateKey, GateQuestion, GateSpec, HttpTemplate};
+pub use gate_allowance::{AllowedHost, AllowedPath, GateAllowance};
 pub use gateway::{GatewaySpec, TokenHash};
 pub use http_url::{HttpUrl, Origin};
 pub use journal::{JournalEntry, What};
@@ -58,6 +63,7 @@ pub use secret::{SiteSecret, secret_line};
 pub use selector::{Labels, Selector};
 pub use settings::Settings;
 pub use source::Source;
+pub use spread::Spread;
 pub use texts::Texts;
 pub use time::{Now, SiteTime};
 pub use variants::{Variant, Variants};

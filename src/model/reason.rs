@@ -68,10 +68,16 @@ reasons! {
             "read the failure in `lamplighter why`; the next attempt starts by itself";
         NotFetched: "the gateway polls but did not fetch the order",
             "look at the gateway's update client; it is offered again by itself";
-        MaxInFlight: "as many members as allowed are being updated",
-            "wait, or raise `strategy.maxInFlight`";
+        MaxInFlight: "as many members as allowed are being updated, of the rollout or of the whole site",
+            "wait, or raise `strategy.maxInFlight`, or `limits.maxInFlight` in the site file; `lamplighter why` says which";
+        Spread: "as many gateways of its line as allowed are being updated, or it lacks the label that says which line is its own",
+            "wait, or raise `strategy.spread.maxInFlight`; give it the label of `strategy.spread.label` if `lamplighter why` says that it has none";
+        MinHealthy: "too few of the other gateways of its line or pair are healthy for this one to be touched",
+            "look at those that `lamplighter why` names; it goes on by itself once enough of them are healthy";
         DownloadSlot: "as many gateways as allowed are downloading",
             "wait, or raise `devices.downloads.concurrent` in the site file";
+        Gate: "a gate of the rollout is closed, or does not say that it is open",
+            "see in `lamplighter why` which gate it is and what it said; it is asked again every few seconds";
     }
 }
 
@@ -150,6 +156,8 @@ reasons! {
             "find out why with `lamplighter why`, then give the rollout another version, or run `lamplighter retry`";
         WaveUnproven: "too few members of a wave are updated for the next to open",
             "look at its failed and silent members";
+        SpreadImpossible: "`strategy.spread` can never be met by the gateways that are left, and nothing else of it can move",
+            "do what the message says: lower `minHealthy`, or give the gateways the label";
         Superseded: "a newer rollout of the same artifact took its gateways over before it was done",
             "remove its manifest";
     }

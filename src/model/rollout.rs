@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Amount, ArtifactSpec, GatewaySpec, Selector, Texts, Variants, Windows};
+use super::{Amount, ArtifactSpec, GateSpec, GatewaySpec, Selector, Spread, Texts, Variants, Windows};
 
 /// Our own number for one intent to bring gateways to one artifact. An edit of the artifact is a new intent under the same
 /// identity, so it gets a new number.
@@ -37,6 +37,9 @@ pub struct RolloutSpec {
     pub selector: Selector,
     /// How fast, and when to stop.
     pub strategy: Strategy,
+    /// Facts that must hold before each offer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gates: Vec<GateSpec>,
     /// How long each part of an update may take.
     pub deadlines: Deadlines,
     /// Tries per gateway, 1 to 10.
@@ -94,6 +97,9 @@ pub struct Strategy {
     pub max_in_flight: Amount,
     /// So many failures, in a wave or in total, stop the rollout.
     pub max_failures: Amount,
+    /// What holds for each line, cell or pair.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spread: Option<Spread>,
 }
 
 /// A slice of a rollout's members.
@@ -117,7 +123,12 @@ impl WaveSpec {
 
 impl Default for Strategy {
     fn default() -> Self {
-        Self { waves: vec![WaveSpec::CANARY], max_in_flight: Amount::percent(10), max_failures: Amount::percent(5) }
+        Self {
+            waves: vec![WaveSpec::CANARY],
+            max_in_flight: Amount::percent(10),
+            max_failures: Amount::percent(5),
+            spread: None,
+        }
     }
 }
 

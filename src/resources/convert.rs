@@ -1,6 +1,7 @@
 //! *As typed → model*: every value checked, every default filled in, here and nowhere else.
 
 mod artifact;
+mod brakes;
 mod windows;
 
 use std::path::PathBuf;
@@ -39,6 +40,7 @@ pub fn rollout(object: &OtaRollout, setting: &Setting) -> Checked<(Identity, Rol
         variants,
         selector: Selector { match_labels: selector("spec.selector", spec.selector.match_labels.as_ref())? },
         strategy: strategy(spec.strategy.as_ref())?,
+        gates: brakes::gates(spec.gates.as_ref())?,
         deadlines: deadlines(spec.deadlines.as_ref(), setting.poll_interval)?,
         attempts: attempts(spec)?,
         max_bytes,
@@ -103,6 +105,7 @@ fn strategy(typed: Option<&Strategy>) -> Checked<model::Strategy> {
     if let Some(amount) = typed.max_failures.as_ref() {
         strategy.max_failures = self::amount("spec.strategy.maxFailures", amount)?;
     }
+    strategy.spread = brakes::spread(typed.spread.as_ref())?;
     Ok(strategy)
 }
 

@@ -33,6 +33,11 @@ pub struct OtaRolloutSpec {
     /// How fast to go, and when to stop. Default: one gateway, then the rest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub strategy: Option<Strategy>,
+    /// Facts of the plant that must all hold just before a gateway is offered its update, and again when it fetches it. A
+    /// gate that does not answer holds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 8))]
+    pub gates: Option<Vec<Gate>>,
     /// How long each part of an update may take. Each must be at least three poll intervals of the site.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadlines: Option<Deadlines>,
@@ -147,6 +152,53 @@ pub struct Strategy {
     /// least one). Default: 5%.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_failures: Option<IntOrPercent>,
+    /// What holds for each value of a label, such as one gateway of a line at a time, or one healthy of each pair.
+    /// Default: nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spread: Option<Spread>,
+}
+
+/// What holds for each value of a label. At least one of maxInFlight and minHealthy must be said.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(extend("x-kubernetes-validations" = [{
+    "rule": "has(self.maxInFlight) || has(self.minHealthy)",
+    "message": "says neither maxInFlight nor minHealthy, and so nothing",
+}]))]
+pub struct Spread {
+    /// The label, such as line. A gateway without it is held.
+    #[schemars(length(min = 1, max = 317))]
+    pub label: String,
+    /// How many gateways with the same value may be under way at once, for whichever rollout: a count, or a share of
+    /// those that are declared (rounded up, at least one). Default: no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_in_flight: Option<IntOrPercent>,
+    /// How many others with the same value must be healthy and not under way for a gateway to be offered its update: a
+    /// count, or a share of those that are declared (rounded up). Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_healthy: Option<IntOrPercent>,
+}
+
+/// A fact of the plant: either file or http. In braces stand labels of the gateway, its {name} or its {controllerId}.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(extend("x-kubernetes-validations" = [{
+    "rule": "has(self.file) != has(self.http)",
+    "message": "has to have either file or http",
+}]))]
+pub struct Gate {
+    /// What people call it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 63))]
+    pub name: Option<String>,
+    /// Open while this file is there, such as /permits/{line}. The site file must allow it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 2, max = 1024))]
+    pub file: Option<String>,
+    /// Open while this address answers 2xx, such as http://plc.local/ready/{line}. The site file must allow its host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 8, max = 1024))]
+    pub http: Option<String>,
 }
 
 /// A slice of a rollout's members.

@@ -118,6 +118,9 @@ pub struct GatewayRecord {
     pub listed: bool,
     /// Is it there?
     pub presence: Presence,
+    /// Its last attempt failed or regressed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub failed: bool,
     /// The interval at which it really polls, if that is not what it was told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<Duration>,

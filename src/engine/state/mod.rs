@@ -1,6 +1,7 @@
 //! What the site knows. Rebuilt from the records after every start; the few fields that are not on disk say so.
 
 mod action;
+mod gate;
 mod gateway;
 mod member;
 mod orders;
@@ -10,13 +11,15 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 pub use action::Action;
+pub use gate::GateSaid;
 pub use gateway::{Gateway, Served};
 pub use member::{Member, Step};
 pub use orders::Orders;
 pub use rollout::{Frozen, Rollout, Tripped, Wave};
 
 use crate::model::{
-    ActionId, Client, ControllerId, Digest, Presence, Refusal, RolloutId, Settings, Sums, Version, poll_interval,
+    ActionId, Client, ControllerId, Digest, GateKey, Presence, Refusal, RolloutId, Settings, SiteTime, Sums, Version,
+    poll_interval,
 };
 
 /// Everything.
@@ -37,6 +40,10 @@ pub struct State {
     pub drops: BTreeMap<Digest, u64>,
     /// What people said on the spot, and has not been lifted.
     pub orders: Orders,
+    /// What gates said when they were asked last. Not on disk: an answer is good for seconds.
+    pub gates: BTreeMap<GateKey, GateSaid>,
+    /// What was asked before has no meaning any more: the process started or stood still then. Not on disk.
+    pub asks_since: SiteTime,
     /// The first complete list of this process came. Not on disk: every start reads the manifests again.
     pub listed: bool,
     /// What the last list refused. Not on disk.

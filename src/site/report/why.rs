@@ -68,6 +68,9 @@ pub struct MemberWhy {
     pub reason: Option<String>,
     /// What step and reason mean.
     pub meaning: String,
+    /// What it waits for just now: which cap, which line, which gate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub because: Option<String>,
     /// What a person can do; nothing, if that is so.
     pub remedy: Option<String>,
     /// What has to happen before it goes on.
@@ -138,8 +141,8 @@ pub fn why(
 ) -> Option<Why> {
     let (id, gateway) = names::gateway(state, who)?;
     let mut rollouts: Vec<_> =
-        state.rollouts.values().filter_map(|rollout| Some((rollout, rollout.members.get(id)?))).collect();
-    rollouts.sort_by_key(|(rollout, _)| std::cmp::Reverse(rollout.arrival));
+        state.rollouts.iter().filter_map(|(at, rollout)| Some(((*at, rollout), rollout.members.get(id)?))).collect();
+    rollouts.sort_by_key(|((_, rollout), _)| std::cmp::Reverse(rollout.arrival));
     let progress = progress(id);
     Some(Why {
         running: true,
@@ -155,7 +158,10 @@ pub fn why(
         attributes: gateway.attributes.clone(),
         rollouts: rollouts
             .into_iter()
-            .map(|(rollout, member)| member_why(state, rollout, member, now, progress.as_ref()))
+            .map(|((at, rollout), member)| MemberWhy {
+                because: engine::because(state, now, at, id),
+                ..member_why(state, rollout, member, now, progress.as_ref())
+            })
             .collect(),
         journal: journal.iter().filter(|row| row.gateway.as_deref() == Some(id.as_str())).map(journal_line).collect(),
     })
@@ -179,6 +185,7 @@ fn member_why(
         step_seconds: now.since(member.since).as_secs(),
         reason: reason(member.step),
         meaning: meaning.into(),
+        because: None,
         remedy: (remedy != NOTHING).then(|| remedy.into()),
         expected: engine::expected(state, rollout, member, now).map(|expected| ExpectedLine::of(expected, now)),
         stops: if member.step == Step::Waiting(WaitingReason::Paused) {
