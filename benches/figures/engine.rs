@@ -1,4 +1,4 @@
-//! The heart alone: how long a step takes that decides about 500 members.
+//! The heart alone: how long a step takes that decides about many members, and what a member takes in memory.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -11,18 +11,40 @@ use lamplighter::store::Snapshot;
 use crate::GATEWAYS;
 use crate::table::{quantile, told};
 
+/// A fleet that no site has.
+const MANY: usize = 50_000;
+
 pub fn measure() {
+    steps(GATEWAYS, GATEWAYS, 1_000.0);
+    let per_member = steps(MANY, 60, 100_000.0);
+    told("memory per gateway that is a member of one rollout", per_member, "bytes", "");
+}
+
+/// Steps over so many members while so many of them are updated; the memory that one takes.
+fn steps(members: usize, updated: usize, budget: f64) -> f64 {
+    let before = rss_anon();
     let mut heart = Heart::new();
-    heart.step(vec![Event::Listed(listing())]);
+    heart.step(vec![Event::Listed(listing(members))]);
     let sums = Sums { sha1: "1".repeat(40), md5: "5".repeat(32) };
     heart.step(vec![Event::Artifact(digest(), ArtifactFact::Verified(sums))]);
-    heart.step((0..GATEWAYS).map(|number| Event::Seen(id(number))).collect());
+    let seen: Vec<_> = (0..members).map(|number| Event::Seen(id(number))).collect();
+    heart.step(seen);
+    let per_member = (rss_anon() - before) / members as f64;
     heart.times.clear();
-    heart.update_all();
+    heart.update(updated);
     heart.times.sort_by(f64::total_cmp);
     let steps = heart.times.len();
-    told(&format!("a step over {GATEWAYS} members, median of {steps}"), quantile(&heart.times, 50), "µs", "");
+    let budget = format!("≤ {budget}");
+    told(&format!("a step over {members} members, median of {steps}"), quantile(&heart.times, 50), "µs", &budget);
     told("the same, p99", quantile(&heart.times, 99), "µs", "");
+    per_member
+}
+
+/// What this process has in memory of its own, in bytes.
+fn rss_anon() -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("RssAnon:")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse::<f64>().unwrap() * 1024.0
 }
 
 struct Heart {
@@ -52,10 +74,10 @@ impl Heart {
         }
     }
 
-    /// One gateway after the other, each through all that happens to it, until no order is left.
-    fn update_all(&mut self) {
+    /// One gateway after the other, each through all that happens to it.
+    fn update(&mut self, many: usize) {
         let mut updated = 0;
-        while updated < GATEWAYS {
+        while updated < many {
             let Some((gateway, action)) = self.orders.pop_first() else {
                 // the first wave soaks
                 self.now = self.now.plus(Duration::from_secs(60));
@@ -76,7 +98,7 @@ impl Heart {
     }
 }
 
-fn listing() -> Listing {
+fn listing(gateways: usize) -> Listing {
     let selector = Selector { match_labels: [("site".into(), "measured".into())].into() };
     let key = ArtifactKey { name: "os".into(), version: "2".parse().unwrap(), digest: digest() };
     let source = Source::File { dir: "/manifests".into(), name: "os-2.swu".into() };
@@ -98,7 +120,7 @@ fn listing() -> Listing {
         token: None,
         hold: false,
     };
-    let intents = (0..GATEWAYS).map(|number| Intent::Gateway(gateway(number)));
+    let intents = (0..gateways).map(|number| Intent::Gateway(gateway(number)));
     let intents = intents.chain([Intent::Rollout(Identity("main".into()), rollout.into())]).collect();
     Listing { intents, refused: vec![] }
 }

@@ -21,6 +21,7 @@ mod slow;
 mod start;
 mod table;
 mod threads;
+mod week;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -45,6 +46,7 @@ fn main() -> ExitCode {
     }
     let mut group = |what: &str, measure: &dyn Fn(&mut Table)| wants(what).then(|| measure(&mut table));
     group("engine", &|_| engine::measure());
+    group("week", &|_| week::measure());
     group("quiet", &|table| quiet::measure(table, binary));
     group("start", &|_| start::measure(binary));
     group("polls", &|table| polls::measure(table, binary));
