@@ -4,6 +4,7 @@
 
 mod change;
 mod file;
+mod gates;
 mod load;
 mod registration;
 mod tls;
@@ -19,13 +20,14 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::model::{self, Labels, Registration, format_duration, parse_duration};
+use crate::model::{self, GateAllowance, Labels, Registration, Zone, format_duration, parse_duration};
 use crate::resources::{
     API_VERSION, Document, FieldError, IntOrBytes, Limits, documents, parse_bytes, problems, schema_of,
 };
 
 pub use change::Change;
 pub use file::{Flags, SiteFile};
+pub use gates::TypedGates;
 pub use load::{Load, TypedConnections, TypedDownloads};
 pub use registration::TypedRegistration;
 pub use tls::{Tls, TypedTls};
@@ -37,6 +39,8 @@ pub use uplink::{TypedUplink, Uplink};
 pub struct SiteConfig {
     /// What people call the site.
     pub site: String,
+    /// The zone of windows that name none.
+    pub time_zone: Zone,
     /// Where everything that must survive is kept.
     pub state: PathBuf,
     /// The manifest directories, read in this order.
@@ -49,6 +53,10 @@ pub struct SiteConfig {
     pub control_group: Option<String>,
     /// Bytes of the disk that artifacts never fill.
     pub disk_reserve: u64,
+    /// How many members of all rollouts may be under way at once.
+    pub max_in_flight: u32,
+    /// What gates may ask.
+    pub gates: GateAllowance,
     /// How artifacts are fetched.
     pub uplink: Uplink,
 }
@@ -83,6 +91,8 @@ pub struct Devices {
 impl SiteConfig {
     /// What the disk keeps free when nothing is said.
     pub const DISK_RESERVE: u64 = 256 << 20;
+    /// Members under way at once when nothing is said.
+    pub const MAX_IN_FLIGHT: u32 = 100;
     /// The longest path of the state directory, in bytes: a socket's, with `/control.sock`, has at most 107.
     pub const LONGEST_STATE: usize = 94;
 }
@@ -129,12 +139,15 @@ pub enum ConfigError {
 pub struct TypedSiteConfig {
     #[schemars(length(min = 1, max = 63))]
     pub site: String,
+    #[schemars(length(min = 1, max = 64))]
+    pub time_zone: Option<String>,
     #[schemars(length(min = 1, max = 4096))]
     pub state: String,
     pub intake: TypedIntake,
     pub devices: TypedDevices,
     pub control: Option<TypedControl>,
     pub limits: Option<TypedLimits>,
+    pub gates: Option<TypedGates>,
     pub uplink: Option<TypedUplink>,
 }
 
@@ -189,6 +202,8 @@ pub struct TypedControl {
 #[expect(missing_docs, reason = "the checked struct says what they mean")]
 pub struct TypedLimits {
     pub disk_reserve: Option<IntOrBytes>,
+    #[schemars(range(min = 1, max = 100_000))]
+    pub max_in_flight: Option<u32>,
 }
 
 /// Reads and checks a site file.
@@ -263,6 +278,8 @@ impl TypedSiteConfig {
         if !crate::resources::is_object_name(&self.site) {
             return Err(FieldError::new("site", "should have lower-case letters, digits, '-' and '.', such as hall-7"));
         }
+        let time_zone =
+            self.time_zone.as_deref().map_or_else(|| Ok(Zone::utc()), str::parse).map_err(at("timeZone"))?;
         let state = base.join(self.state);
         if state.as_os_str().len() > SiteConfig::LONGEST_STATE {
             let why = format!(
@@ -273,8 +290,9 @@ impl TypedSiteConfig {
             );
             return Err(FieldError::new("state", why));
         }
-        let reserve = self.limits.and_then(|limits| limits.disk_reserve);
-        let reserve = reserve.map(|text| parse_bytes(&text.0).map_err(at("limits.diskReserve"))).transpose()?;
+        let limits = self.limits.unwrap_or_default();
+        let reserve =
+            limits.disk_reserve.map(|text| parse_bytes(&text.0).map_err(at("limits.diskReserve"))).transpose()?;
         let manifests: Vec<PathBuf> = self.intake.manifests.iter().map(|dir| base.join(dir)).collect();
         let drops = self.intake.drops.map(|dir| base.join(dir));
         if drops.as_ref().is_some_and(|drops| manifests.contains(drops) || *drops == state) {
@@ -283,12 +301,15 @@ impl TypedSiteConfig {
         }
         Ok(SiteConfig {
             site: self.site,
+            time_zone,
             state,
             manifests,
             drops,
             devices: self.devices.check(base)?,
             control_group: self.control.and_then(|control| control.group),
             disk_reserve: reserve.unwrap_or(SiteConfig::DISK_RESERVE),
+            max_in_flight: limits.max_in_flight.unwrap_or(SiteConfig::MAX_IN_FLIGHT),
+            gates: self.gates.unwrap_or_default().check()?,
             uplink: self.uplink.unwrap_or_default().check(base)?,
         })
     }

@@ -2,11 +2,12 @@
 
 use std::cmp::Reverse;
 
-use super::brake::{self, Load};
+use super::brake;
 use super::draft::Draft;
+use super::room::Room;
 use super::state::{Member, Rollout, State, Step};
 use super::wave::{self, Proof};
-use super::{cancel, deadline, failure_limit, members};
+use super::{cancel, deadline, failure_limit, gate, members, spread, window};
 use crate::model::{ControllerId, RolloutId, SiteTime, SkippedReason, WaitingReason};
 
 /// Far more rounds than any chain of decisions is long; a bug must not become an endless loop.
@@ -15,6 +16,7 @@ const MOST_ROUNDS: usize = 1_000;
 /// Decides for the rollouts that were touched in this draft, or are due.
 pub fn settle(draft: &mut Draft) {
     let now = draft.now.site;
+    window::look(draft);
     let due: Vec<_> = draft
         .state
         .rollouts
@@ -28,6 +30,9 @@ pub fn settle(draft: &mut Draft) {
     for _ in 0..MOST_ROUNDS {
         // newer intents first: they win where two want one gateway
         let mut touched: Vec<_> = draft.take_touched().into_iter().collect();
+        if touched.is_empty() && draft.take_stirred() {
+            touched = concerned_by_others(draft.state);
+        }
         touched.sort_by_key(|id| Reverse(draft.state.rollouts.get(id).map(|rollout| rollout.arrival)));
         if touched.is_empty() {
             return;
@@ -37,6 +42,18 @@ pub fn settle(draft: &mut Draft) {
         }
     }
     debug_assert!(false, "settle found no fixpoint");
+}
+
+/// Whose members wait for room, for the health of others, or hold room for which another may be ahead of them.
+fn concerned_by_others(state: &State) -> Vec<RolloutId> {
+    let several = state.rollouts.len() > 1;
+    let waits = |member: &Member| matches!(member.step, Step::Waiting(reason) if reason.is_for_room());
+    let concerned = |rollout: &Rollout| {
+        let spread = rollout.spec.strategy.spread.is_some();
+        let stands = |member: &Member| waits(member) || (spread && member.step == Step::Offered);
+        (several || spread) && rollout.members.values().any(stands)
+    };
+    state.rollouts.iter().filter(|(_, rollout)| concerned(rollout)).map(|(id, _)| *id).collect()
 }
 
 /// Decides for all rollouts: what [`settle`] must not differ from.
@@ -61,6 +78,7 @@ fn settle_rollout(draft: &mut Draft, id: RolloutId) {
     let next_due = next_due(draft.state, rollout, draft.now.site);
     if let Some(rollout) = draft.state.rollouts.get_mut(&id) {
         rollout.next_due = next_due;
+        rollout.await_windows();
     }
 }
 
@@ -75,9 +93,9 @@ fn skip(draft: &mut Draft, id: RolloutId) {
         let takes = |member: &Member| member.step != Step::Skipped(SkippedReason::NotSelected);
         rollout.replaced || newer.iter().any(|newer| newer.members.get(gateway).is_some_and(takes))
     };
-    let has_it = |gateway: &ControllerId| {
+    let has_it = |gateway: &ControllerId, member: &Member| {
         let version = state.gateways.get(gateway).and_then(|gateway| state.settings.version_of(gateway, name));
-        rollout.frozen.is_some() && wave::has_target(rollout, version.as_ref())
+        rollout.frozen.is_some() && rollout.has_target(member, version.as_ref())
     };
     let mut skipped = Vec::new();
     let mut arrived = Vec::new();
@@ -85,7 +103,7 @@ fn skip(draft: &mut Draft, id: RolloutId) {
         if !matches!(member.step, Step::Waiting(_) | Step::Offered) {
             continue;
         }
-        match (taken(gateway) && !member.is_cancelling(), has_it(gateway)) {
+        match (taken(gateway) && !member.is_cancelling(), has_it(gateway, member)) {
             (_, true) if member.ever_fetched() => arrived.push(gateway.clone()),
             (_, true) => skipped.push((gateway.clone(), SkippedReason::AlreadyInstalled)),
             (true, _) => skipped.push((gateway.clone(), SkippedReason::Superseded)),
@@ -106,17 +124,24 @@ fn withdraw(draft: &mut Draft, id: RolloutId) {
     let offered = rollout.members.iter().filter(|(_, member)| member.step == Step::Offered);
     let held: Vec<_> = offered
         .filter_map(|(gateway, member)| {
-            let reason = brake::standing(draft.state, draft.now.site, (id, rollout), (gateway, member))?;
+            let reason = brake::standing(draft.state, draft.now.site, (id, rollout), (gateway, member))
+                .or_else(|| gate::shut(draft.state, rollout, gateway))?;
             Some((gateway.clone(), reason))
         })
         .collect();
     for (gateway, reason) in held {
         draft.withdraw(id, &gateway, reason);
     }
+    // one at a time: each that goes back may be the other half that lets another stand
+    while let Some((gateway, reason)) =
+        draft.state.rollouts.get(&id).and_then(|rollout| spread::taken_back(draft.state, rollout))
+    {
+        draft.withdraw(id, &gateway, reason);
+    }
 }
 
-/// Takes the link from a gateway that idles half-way while it is held or its rollout stands still: it waits in nobody's way,
-/// and keeps its order. Once nobody stops it any more its deadline runs again.
+/// Takes the link from a gateway that idles half-way while it is held, its rollout stands still or no window is open: it
+/// waits in nobody's way, and keeps its order. Once nobody stops it any more its deadline runs again.
 fn park(draft: &mut Draft, id: RolloutId) {
     let Some(rollout) = draft.state.rollouts.get(&id) else { return };
     let now = draft.now.site;
@@ -143,13 +168,14 @@ fn park(draft: &mut Draft, id: RolloutId) {
     }
 }
 
-/// On whose word a member stands still.
+/// On whose word a member stands still, or for which hour.
 fn stopped(state: &State, rollout: &Rollout, id: &ControllerId) -> Option<WaitingReason> {
     let gateway = state.gateways.get(id)?;
     match () {
-        () if gateway.spec.hold => Some(WaitingReason::Held),
+        () if brake::is_held(state, gateway) => Some(WaitingReason::Held),
         () if gateway.duplicate => Some(WaitingReason::DuplicateIdentity),
-        () => rollout.is_stopped().then_some(WaitingReason::Paused),
+        () if brake::is_stopped(state, rollout) => Some(WaitingReason::Paused),
+        () => rollout.shut(),
     }
 }
 
@@ -163,21 +189,20 @@ fn hide_at(state: &State, rollout: &Rollout, id: &ControllerId, member: &Member)
 /// Offers whom no brake holds, in order, and tells the others why they wait.
 fn offer(draft: &mut Draft, id: RolloutId) {
     let Some(rollout) = draft.state.rollouts.get(&id) else { return };
-    let mut load = Load::of(draft.state, id);
+    let mut room = Room::of(draft.state, id);
     for gateway in &*rollout.queue.clone() {
         let state = &*draft.state;
         let Some(rollout) = state.rollouts.get(&id) else { return };
         let Some(member) = rollout.members.get(gateway) else { continue };
         let Step::Waiting(before) = member.step else { continue };
         let reason = brake::standing(state, draft.now.site, (id, rollout), (gateway, member))
-            .or_else(|| brake::room(state, rollout, load));
+            .or_else(|| room.brake(state, draft.now.site, rollout, gateway, false));
         match reason {
             Some(reason) if reason == before => {}
             Some(reason) => draft.edit_member(id, gateway, |member| member.step = Step::Waiting(reason)),
             None => {
+                room.take(state, gateway);
                 draft.offer(id, gateway);
-                load.in_flight += 1;
-                load.downloads += 1;
             }
         }
     }
@@ -206,11 +231,4 @@ fn next_due(state: &State, rollout: &Rollout, now: SiteTime) -> Option<SiteTime>
     };
     // what was due is done; what is left of it waits for something else than time
     members.chain([soak]).flatten().filter(|at| *at > now).min()
-}
-
-impl Rollout {
-    /// Somebody waits for a download slot.
-    pub(super) fn wants_slot(&self) -> bool {
-        self.members.values().any(|member| member.step == Step::Waiting(WaitingReason::DownloadSlot))
-    }
 }

@@ -11,10 +11,13 @@ mod digest;
 mod drop;
 mod duration;
 mod event;
+mod gate;
+mod gate_allowance;
 mod gateway;
 mod http_url;
 mod journal;
 mod oci_reference;
+mod order;
 pub mod poll_interval;
 mod presence;
 mod reason;
@@ -24,9 +27,13 @@ mod secret;
 mod selector;
 mod settings;
 mod source;
+mod spread;
 mod texts;
 mod time;
+mod variants;
 mod version;
+mod window;
+mod zone;
 
 pub use action_id::ActionId;
 pub use amount::{Amount, Percent};
@@ -39,12 +46,15 @@ pub use drop::{Against, Contradiction, DeclaredBy, Dropped};
 pub use duration::{format_duration, parse_duration};
 pub use event::{
     ArtifactFact, Attributes, AttributesMode, Bytes, Client, Event, Execution, Feedback, Finished, Intent, Listing,
-    Order, Refusal, Verdict,
+    Refusal, Verdict,
 };
+pub use gate::{FileTemplate, GateAnswer, GateKey, GateQuestion, GateSpec, HttpTemplate};
+pub use gate_allowance::{AllowedHost, AllowedPath, GateAllowance};
 pub use gateway::{GatewaySpec, TokenHash};
 pub use http_url::{HttpUrl, Origin};
 pub use journal::{JournalEntry, What};
 pub use oci_reference::{OciReference, OciVersion};
+pub use order::{Given, Order, StandingOrder};
 pub use presence::Presence;
 pub use reason::{FailedReason, ReconcilingReason, SkippedReason, StalledReason, WaitingReason};
 pub use registration::{Newcomer, Registration};
@@ -53,9 +63,13 @@ pub use secret::{SiteSecret, secret_line};
 pub use selector::{Labels, Selector};
 pub use settings::Settings;
 pub use source::Source;
+pub use spread::Spread;
 pub use texts::Texts;
 pub use time::{Now, SiteTime};
+pub use variants::{Variant, Variants};
 pub use version::Version;
+pub use window::{ClockTime, Day, Look, NoWindow, Opening, WhenClockUnknown, Window, WindowState, Windows};
+pub use zone::Zone;
 
 /// Why a text is not the value it should be: a lower-case fragment that completes "field X: …".
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -13,6 +13,7 @@ mod gateway;
 mod labels;
 mod object;
 mod rollout;
+mod windows;
 
 pub use amount::IntOrPercent;
 pub use bytes::{IntOrBytes, parse_bytes};
@@ -23,7 +24,10 @@ pub use document::{Document, Limits, Unreadable, documents};
 pub use gateway::{Auth, EdgeGateway, EdgeGatewaySpec};
 pub use labels::check_labels;
 pub use object::{Kinds, Object, is_object_name};
-pub use rollout::{Artifact, ConfirmBy, Deadlines, MatchLabels, OtaRollout, OtaRolloutSpec, Strategy, Wave};
+pub use rollout::{
+    Artifact, ConfirmBy, Deadlines, Gate, MatchLabels, OtaRollout, OtaRolloutSpec, Spread, Strategy, Variant, Wave,
+};
+pub use windows::{Day, WhenClockUnknown, Window};
 
 /// The group of every kind.
 pub const GROUP: &str = "lamplighter.dev";

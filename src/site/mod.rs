@@ -11,13 +11,16 @@ mod credentials;
 mod drops;
 mod endpoints;
 mod open;
+mod orders;
 mod outlook;
+mod peer;
 mod records;
 pub mod report;
 mod run;
 mod shell;
 mod site_file;
 mod trouble;
+mod wall_clock;
 mod wanted;
 
 pub use self::core::{Core, Stepped};

@@ -8,8 +8,8 @@ use crate::engine::{
 };
 use crate::model::{ActionId, RolloutId, SiteTime, WaitingReason};
 use crate::store::{
-    ActionRecord, ArtifactRecord, Batch, DropRecord, FrozenRecord, GatewayRecord, MemberRecord, RolloutRecord,
-    ServedRecord, SiteRecord, Snapshot, StepRecord, TrippedRecord, WaveRecord,
+    ActionRecord, ArtifactRecord, Batch, DropRecord, FrozenRecord, GatewayRecord, MemberRecord, OrderRecord,
+    RolloutRecord, ServedRecord, SiteRecord, Snapshot, StepRecord, TrippedRecord, WaveRecord,
 };
 
 /// What a step changed, as one transaction. Its time is filled in at the commit.
@@ -31,6 +31,7 @@ pub(super) fn batch(state: &State, changes: Changes) -> Batch {
             })
             .collect(),
         drops: with(changes.drops, |digest| state.drops.get(digest).map(|order| DropRecord { order: *order })),
+        orders: with(changes.orders, |order| state.orders.get(order).cloned().map(OrderRecord)),
         journal: changes.journal,
     }
 }
@@ -53,6 +54,9 @@ pub(super) fn state(snapshot: Snapshot, settings: Settings, action_base: ActionI
             .map(|(digest, record)| (digest, Artifact { sums: Some(record.sums), failed: None, names: record.names }))
             .collect(),
         drops: snapshot.drops.into_iter().map(|(digest, record)| (digest, record.order)).collect(),
+        orders: snapshot.orders.into_iter().map(|(order, OrderRecord(given))| (order, given)).collect(),
+        gates: Default::default(),
+        asks_since: SiteTime::default(),
         listed: false,
         refused: Vec::new(),
     };
@@ -74,17 +78,17 @@ pub(super) fn state(snapshot: Snapshot, settings: Settings, action_base: ActionI
 }
 
 fn new_site(action_base: ActionId) -> Site {
-    Site { action_base, action_next: action_base, rollout_next: RolloutId(1), arrivals: 0, lost: false }
+    Site { action_base, action_next: action_base, rollout_next: RolloutId(1), arrivals: 0, lost: false, told: None }
 }
 
 fn site_record(site: &Site) -> SiteRecord {
-    let Site { action_base, action_next, rollout_next, arrivals, lost } = *site;
-    SiteRecord { action_base, action_next, rollout_next, arrivals, lost }
+    let Site { action_base, action_next, rollout_next, arrivals, lost, told } = *site;
+    SiteRecord { action_base, action_next, rollout_next, arrivals, lost, told }
 }
 
 fn site(record: &SiteRecord) -> Site {
-    let SiteRecord { action_base, action_next, rollout_next, arrivals, lost } = *record;
-    Site { action_base, action_next, rollout_next, arrivals, lost }
+    let SiteRecord { action_base, action_next, rollout_next, arrivals, lost, told } = *record;
+    Site { action_base, action_next, rollout_next, arrivals, lost, told }
 }
 
 fn gateway_record(gateway: &Gateway) -> GatewayRecord {
@@ -95,6 +99,7 @@ fn gateway_record(gateway: &Gateway) -> GatewayRecord {
         origin: gateway.origin,
         listed: gateway.listed,
         presence: gateway.presence,
+        failed: gateway.failed,
         interval: gateway.interval,
         client: gateway.client,
         attributes: gateway.attributes,
@@ -114,6 +119,8 @@ fn gateway(record: GatewayRecord) -> Gateway {
         origin: record.origin,
         listed: record.listed,
         presence: record.presence,
+        heard: false,
+        failed: record.failed,
         interval: record.interval,
         client: record.client,
         attributes: record.attributes,
@@ -179,6 +186,7 @@ fn rollout(record: RolloutRecord) -> Rollout {
         queue: Rc::default(),
         // at once: what is due is not on disk
         next_due: Some(SiteTime::default()),
+        gate: None,
     }
 }
 
@@ -186,6 +194,7 @@ fn member_record(member: &Member) -> MemberRecord {
     MemberRecord {
         wave: member.wave,
         joiner: member.joiner,
+        variant: member.variant,
         step: match member.step {
             Step::Waiting(_) => StepRecord::Waiting,
             Step::Offered => StepRecord::Offered,
@@ -211,6 +220,7 @@ fn member(record: MemberRecord) -> Member {
     Member {
         wave: record.wave,
         joiner: record.joiner,
+        variant: record.variant,
         key: 0,
         step: match record.step {
             // decided again at the first step

@@ -1,6 +1,7 @@
 //! The loop: takes what is waiting, steps, commits, and only then shows and answers.
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::error::Error;
 use std::pin::pin;
 use std::rc::Rc;
@@ -20,11 +21,13 @@ use super::site_file::{Said, Standing};
 use super::trouble::Trouble;
 use crate::artifact::Keeper;
 use crate::config::SiteConfig;
-use crate::device::{Board, Context, Envelope, Presence};
+use crate::device::{Attendance, Board, Context, Envelope};
 use crate::engine::Settings;
 use crate::intake::Manifests;
 use crate::intake::drops::DropLine;
-use crate::model::{ActionId, ArtifactSpec, ControllerId, Digest, Event, Listing, SiteTime, Verdict};
+use crate::model::{
+    ActionId, ArtifactSpec, ControllerId, Digest, Event, GateAllowance, GateKey, Listing, SiteTime, Verdict,
+};
 use crate::store::{Batch, Handle, Recalled};
 
 /// At most so many events go into one step, so that one commit answers them soon.
@@ -41,9 +44,13 @@ pub(super) struct Shell {
     pub store: Handle,
     pub clock: Rc<Clock>,
     pub board: Rc<RefCell<Board>>,
-    pub presence: Rc<RefCell<Presence>>,
+    pub presence: Rc<RefCell<Attendance>>,
     pub keeper: Rc<Keeper>,
     pub wanted: watch::Sender<Vec<ArtifactSpec>>,
+    /// The questions that gates should be asked.
+    pub gates: watch::Sender<BTreeSet<GateKey>>,
+    /// What gates may be asked.
+    pub gates_allowed: watch::Sender<Rc<GateAllowance>>,
     /// Drops that wait or were refused.
     pub drops: Rc<RefCell<Vec<DropLine>>>,
     /// Counts commits.
@@ -52,6 +59,8 @@ pub(super) struct Shell {
     pub devices: Rc<Context>,
     pub notices: Rc<Notices>,
     pub next_due: Option<SiteTime>,
+    /// When windows open or end.
+    pub next_change: Option<SiteTime>,
     pub saved_at: SiteTime,
     /// While there is some, nothing moves.
     pub trouble: Option<Trouble>,
@@ -95,6 +104,9 @@ impl Shell {
                 Woken::Query((Query::Accept(wanted, who), answer)) => {
                     let _ = answer.send(self.accept(wanted, who).await);
                 }
+                Woken::Query((Query::Order(wanted, who), answer)) => {
+                    let _ = answer.send(self.order(wanted, who).await);
+                }
                 Woken::Query((query, answer)) => {
                     let _ = answer.send(self.answer(query).await);
                 }
@@ -126,11 +138,15 @@ impl Shell {
     pub async fn take(&mut self, waiting: Vec<Envelope>) {
         let now = self.clock.now();
         let (mut events, mut answers) = (Vec::with_capacity(waiting.len()), Vec::with_capacity(waiting.len()));
+        if self.excuse_standstill(now.site) {
+            // before all else: what was known of gateways and gates is as old as the standstill
+            events.push(Event::StoodStill);
+            answers.push(None);
+        }
         for (event, answer) in waiting {
             events.push(event);
             answers.push(answer);
         }
-        self.excuse_standstill(now.site);
         events.extend(self.presence.borrow_mut().due(now.site));
         let Stepped { mut batch, outlook, verdicts } = self.core.step(now, events);
         log(&batch);
@@ -154,11 +170,13 @@ impl Shell {
     }
 
     /// Polls that could not be answered are no silence.
-    fn excuse_standstill(&self, now: SiteTime) {
-        if let Some(standstill) = self.clock.stood_still() {
+    fn excuse_standstill(&self, now: SiteTime) -> bool {
+        let standstill = self.clock.stood_still();
+        if let Some(standstill) = standstill {
             warn!(seconds = standstill.as_secs(), "the process stood still; nobody is blamed for that time");
             self.presence.borrow_mut().resume(now);
         }
+        standstill.is_some()
     }
 
     fn publish(&mut self, outlook: Outlook) {
@@ -174,7 +192,15 @@ impl Shell {
                 changed
             });
         }
+        if let Some(gates) = outlook.gates {
+            self.gates.send_if_modified(|before| {
+                let changed = *before != gates;
+                *before = gates;
+                changed
+            });
+        }
         self.next_due = outlook.next_due;
+        self.next_change = outlook.next_change;
     }
 
     /// A failed commit is a crash that we survive: its outcome is unknown, so the state is rebuilt from what the disk says.
@@ -213,9 +239,10 @@ impl Shell {
             self.board.borrow_mut().clear();
         }
         self.core = Core::rebuild(recalled.snapshot, settings(&self.config), action_base());
-        let now = self.clock.now().site;
-        let gateways = self.core.state().gateways.iter();
-        let known = gateways.map(|(id, gateway)| (id.clone(), gateway.presence, gateway.interval, gateway.client));
+        let now = self.clock.site_now();
+        let state = self.core.state();
+        let known = state.gateways.iter();
+        let known = known.map(|(id, gateway)| (id.clone(), gateway.presence, state.comes_by(gateway), gateway.client));
         let mut presence = self.presence.borrow_mut();
         presence.start(now, known);
         let gateways = self.core.state().gateways.iter();
@@ -230,9 +257,10 @@ impl Shell {
         if let Some(trouble) = &self.trouble {
             return trouble.again();
         }
-        let now = self.clock.now().site;
+        let now = self.clock.site_now();
         let save = self.next_due.map(|_| self.saved_at.plus(SAVE_EVERY));
-        let next = [self.next_due, self.presence.borrow().next_due(), save].into_iter().flatten().min();
+        let next =
+            [self.next_due, self.next_change, self.presence.borrow().next_due(), save].into_iter().flatten().min();
         let heartbeat = self.clock.heartbeat();
         // a millisecond late rather than early: waking early would spin until the deadline
         let wait = next.map_or(heartbeat, |at| at.since(now) + Duration::from_millis(1));
@@ -243,7 +271,7 @@ impl Shell {
         if let Some(trouble) = &self.trouble {
             return Answer::Trouble(trouble.why.clone());
         }
-        let (state, now) = (self.core.state(), self.clock.now().site);
+        let (state, now) = (self.core.state(), self.clock.site_now());
         let json = match query {
             Query::Status => {
                 let progress = |digest: &Digest| self.keeper.progress(digest);
@@ -251,14 +279,15 @@ impl Shell {
                 let status = report::status(&self.config.site, state, now, progress, drops, self.counters());
                 serde_json::to_vec(&report::Status {
                     notices: self.notices.now(),
+                    clock: Some(self.clock.line()),
                     site_file: Some(self.site_file.line(now)),
                     pending: report::pending(&self.devices.strangers.borrow(), state, now),
                     guessers: report::guessers(self.devices.guessers(MOST_GUESSERS)),
                     ..status
                 })
             }
-            // it changes what is known, so it was taken out before
-            Query::Accept(..) => return Answer::Refused("ask again".into()),
+            // they change what is known, so they were taken out before
+            Query::Accept(..) | Query::Order(..) => return Answer::Refused("ask again".into()),
             Query::Gateways => serde_json::to_vec(&report::gateways(state)),
             Query::Artifacts => serde_json::to_vec(&report::artifacts(state, |digest| self.keeper.progress(digest))),
             Query::IsDropAccepted(manifest) => serde_json::to_vec(&state.drops.contains_key(&manifest)),
@@ -269,6 +298,22 @@ impl Shell {
                     Err(error) => return Answer::Unreadable(error.to_string()),
                 }
             }
+            Query::Plan(of) => match report::plans(state, now, of.as_deref()) {
+                Ok(plans) => serde_json::to_vec(&plans),
+                Err(why) => return Answer::Nobody(why),
+            },
+            Query::PlanWith(listing) => {
+                let now = self.clock.now();
+                serde_json::to_vec(&report::plans_with(state, now, listing.intents, listing.refused))
+            }
+            Query::WhyRollout(who) => {
+                let rows = self.store.journal(report::ROWS_FOR_WHY).await.unwrap_or_default();
+                let rows: Vec<_> = rows.into_iter().map(|row| row.entry).collect();
+                match report::rollout_why(state, now, &who, &rows) {
+                    Ok(why) => serde_json::to_vec(&why),
+                    Err(why) => return Answer::Nobody(why),
+                }
+            }
             Query::Why(who) => {
                 let rows = self.store.journal(report::ROWS_FOR_WHY).await.unwrap_or_default();
                 let rows: Vec<_> = rows.into_iter().map(|row| row.entry).collect();
@@ -277,7 +322,7 @@ impl Shell {
                 let progress = |id: &ControllerId| presence.progress(id.as_str()).cloned();
                 match report::why(state, now, &who, polled, progress, &rows) {
                     Some(why) => serde_json::to_vec(&why),
-                    None => return Answer::NoSuchGateway(who),
+                    None => return Answer::Nobody(report::no_such_gateway(state, &who)),
                 }
             }
         };
@@ -300,7 +345,7 @@ impl Shell {
 
     /// Saves site time and closes the store.
     pub async fn stop(self) {
-        let time = self.clock.saved(self.clock.now().site);
+        let time = self.clock.saved(self.clock.site_now());
         let saved = self.store.commit(Batch { time, ..Batch::default() }).await;
         let closed = self.store.close().await;
         if let Err(error) = saved.and(closed) {
@@ -314,7 +359,9 @@ pub fn settings(config: &SiteConfig) -> Settings {
     Settings {
         poll_interval: config.devices.poll_interval,
         download_slots: config.devices.load.downloads,
+        max_in_flight: config.max_in_flight,
         version_keys: config.devices.version_keys.clone(),
+        time_zone: config.time_zone.clone(),
     }
 }
 

@@ -5,7 +5,9 @@ use std::io;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
 
-use super::record::{ArtifactRecord, DropRecord, GatewayRecord, MemberRecord, RolloutRecord, SavedTime, SiteRecord};
+use super::record::{
+    ArtifactRecord, DropRecord, GatewayRecord, MemberRecord, OrderRecord, RolloutRecord, SavedTime, SiteRecord,
+};
 use crate::model::JournalEntry;
 
 /// Something that is written with a version.
@@ -23,26 +25,30 @@ pub(super) trait Record: Serialize + DeserializeOwned {
 
 impl Record for SiteRecord {
     const KIND: &'static str = "the site's record";
+    /// 2: there may be orders that stand.
+    const VERSION: u64 = 2;
+    const OLDEST: u64 = 1;
 }
 impl Record for SavedTime {
     const KIND: &'static str = "the saved time";
 }
 impl Record for GatewayRecord {
     const KIND: &'static str = "a gateway";
-    /// 2: declared by a drop. 3: accepted undeclared.
-    const VERSION: u64 = 3;
+    /// 2: declared by a drop. 3: accepted undeclared. 4: that its last attempt failed is remembered.
+    const VERSION: u64 = 4;
     const OLDEST: u64 = 1;
 }
 impl Record for RolloutRecord {
     const KIND: &'static str = "a rollout";
-    /// 2: sources in the network. 3: declared by a drop; it may be cancelled, for good.
-    const VERSION: u64 = 3;
+    /// 2: sources in the network. 3: declared by a drop; it may be cancelled, for good. 4: windows, variants, spread and
+    /// gates.
+    const VERSION: u64 = 4;
     const OLDEST: u64 = 1;
 }
 impl Record for MemberRecord {
     const KIND: &'static str = "a member";
-    /// 2: its order may be cancelled, and it skipped for that.
-    const VERSION: u64 = 2;
+    /// 2: its order may be cancelled, and it skipped for that. 3: it has a variant, or none.
+    const VERSION: u64 = 3;
     const OLDEST: u64 = 1;
 }
 impl Record for ArtifactRecord {
@@ -56,6 +62,9 @@ impl Record for JournalEntry {
 }
 impl Record for DropRecord {
     const KIND: &'static str = "a drop";
+}
+impl Record for OrderRecord {
+    const KIND: &'static str = "an order";
 }
 impl Record for LostNote {
     const KIND: &'static str = "the note of a lost store";
@@ -106,7 +115,7 @@ mod tests {
 
     #[test]
     fn a_record_is_an_array_of_its_version_and_itself() {
-        let time = SavedTime { site: SiteTime(7), boot_id: "b".into(), boot_ms: 9 };
+        let time = SavedTime { site: SiteTime(7), boot_id: "b".into(), boot_ms: 9, trusted: None };
         let bytes = encode(&time).unwrap();
         assert_eq!(String::from_utf8_lossy(&bytes), r#"[1,{"site":7,"bootId":"b","bootMs":9}]"#);
         assert_eq!(decode::<SavedTime>(&bytes), Ok(time));
@@ -120,7 +129,7 @@ mod tests {
         };
         let old = artifact(r#"{"file":{"dir":"/m","name":"os.swu"}}"#);
         assert!(serde_json::from_str::<crate::model::ArtifactSpec>(&old).is_ok());
-        assert_eq!((RolloutRecord::OLDEST, RolloutRecord::VERSION), (1, 3));
+        assert_eq!((RolloutRecord::OLDEST, RolloutRecord::VERSION), (1, 4));
     }
 
     #[test]
@@ -128,11 +137,50 @@ mod tests {
         let order = r#"{"id":"1000000001","open":true,"fetched":true}"#;
         let member = format!(r#"[1,{{"step":"Downloading","since":5,"attempts":1,"action":{order}}}]"#);
         let member = decode::<MemberRecord>(member.as_bytes()).unwrap();
-        assert!(!member.action.unwrap().cancelling && member.spent == 0);
+        assert!(!member.action.unwrap().cancelling && (member.spent, member.variant) == (0, 0));
         let second = r#"{"secs":1,"nanos":0}"#;
         let deadlines = format!(r#"{{"download":{second},"install":{second},"confirm":{second}}}"#);
         let deadlines: crate::model::Deadlines = serde_json::from_str(&deadlines).unwrap();
         assert_eq!(deadlines.cancel.as_secs(), 1_800);
+    }
+
+    #[test]
+    fn records_of_before_spread_and_gates_are_still_read() {
+        let digest = format!("sha256:{}", "ab".repeat(32));
+        let artifact = format!(r#"{{"name":"os","version":"2","digest":"{digest}","size":4,"sources":[]}}"#);
+        let second = r#"{"secs":1,"nanos":0}"#;
+        let spec = format!(
+            r#"{{"artifact":{artifact},"selector":{{"matchLabels":{{"line":"3"}}}},"strategy":{{"waves":[],"maxInFlight":"10%","maxFailures":"5%"}},"deadlines":{{"download":{second},"install":{second},"confirm":{second}}},"attempts":3,"confirmBy":"Auto","paused":false}}"#
+        );
+        let rollout = format!(r#"[3,{{"identity":"main","arrival":1,"spec":{spec},"listed":true}}]"#);
+        let rollout = decode::<RolloutRecord>(rollout.as_bytes()).unwrap();
+        assert!(rollout.spec.strategy.spread.is_none() && rollout.spec.gates.is_empty());
+        let spec = r#"{"name":"g","controllerId":"g","labels":{},"token":null,"hold":false}"#;
+        let gateway = format!(r#"[3,{{"spec":{spec},"listed":true,"presence":"Polling"}}]"#);
+        assert!(!decode::<GatewayRecord>(gateway.as_bytes()).unwrap().failed);
+    }
+
+    #[test]
+    fn a_rollout_of_before_windows_is_still_read_and_may_start_at_all_times() {
+        let digest = "ab".repeat(32);
+        let artifact = format!(r#"{{"name":"os","version":"2","digest":"sha256:{digest}","size":4,"sources":[]}}"#);
+        let strategy = r#"{"waves":[],"maxInFlight":"10%","maxFailures":"5%"}"#;
+        let second = r#"{"secs":1,"nanos":0}"#;
+        let deadlines = format!(r#"{{"download":{second},"install":{second},"confirm":{second}}}"#);
+        let spec = format!(
+            r#"{{"artifact":{artifact},"selector":{{"matchLabels":{{}}}},"strategy":{strategy},"deadlines":{deadlines},"attempts":3,"confirmBy":"Auto","paused":false}}"#
+        );
+        let old = format!(r#"[3,{{"identity":"main","arrival":1,"spec":{spec},"listed":true}}]"#);
+        assert!(decode::<RolloutRecord>(old.as_bytes()).unwrap().spec.windows.is_empty());
+    }
+
+    #[test]
+    fn a_site_of_before_there_were_standing_orders_is_read_and_one_since_is_refused_by_older_releases() {
+        let old = br#"[1,{"actionBase":"1000000001","actionNext":"1000000002","rolloutNext":3,"arrivals":4}]"#;
+        let site = decode::<SiteRecord>(old).unwrap();
+        assert_eq!((site.arrivals, site.lost), (4, false));
+        let new = String::from_utf8(encode(&site).unwrap()).unwrap();
+        assert!(new.starts_with("[2,"), "an order writes it too, so that nobody overlooks a pause: {new}");
     }
 
     #[test]

@@ -81,6 +81,7 @@ pub fn apply(snapshot: &mut Snapshot, batch: &Batch) {
     put(&mut snapshot.members, &batch.members);
     put(&mut snapshot.artifacts, &batch.artifacts);
     put(&mut snapshot.drops, &batch.drops);
+    put(&mut snapshot.orders, &batch.orders);
 }
 
 fn put<K: Ord + Clone, V: Clone>(table: &mut BTreeMap<K, V>, changes: &[(K, Option<V>)]) {

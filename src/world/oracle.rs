@@ -4,13 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::disk;
 use super::site::InFlight;
-use crate::model::{ActionId, ControllerId, Event, Intent, RolloutId, Verdict};
+use crate::model::{
+    ActionId, ControllerId, Event, Identity, Intent, Order, RolloutId, StandingOrder, Verdict, WhenClockUnknown,
+    WindowState, Zone,
+};
 use crate::store::{Batch, FrozenRecord, MemberRecord, RolloutRecord, Snapshot, StepRecord};
 
 type Rollouts = BTreeMap<RolloutId, RolloutRecord>;
 
 /// The judge of a world.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Oracle {
     /// What is committed, by our own account.
     pub committed: Snapshot,
@@ -23,6 +26,8 @@ pub struct Oracle {
     pub(super) runs: BTreeMap<ControllerId, String>,
     /// How many gateways may download at once.
     slots: u32,
+    /// The site's.
+    zone: Zone,
     /// A batch whose commit was not answered.
     uncertain: Option<Batch>,
     /// Declared and committed: held gateways, and whether a rollout is paused.
@@ -38,8 +43,20 @@ pub struct Oracle {
 const MOST_WRONG: usize = 20;
 
 impl Oracle {
-    pub(super) fn new(slots: u32) -> Self {
-        Self { slots, ..Self::default() }
+    pub(super) fn new(slots: u32, zone: Zone) -> Self {
+        Self {
+            slots,
+            zone,
+            committed: Snapshot::default(),
+            cancelled: BTreeSet::new(),
+            wrong: Vec::new(),
+            runs: BTreeMap::new(),
+            uncertain: None,
+            held: BTreeSet::new(),
+            paused: BTreeSet::new(),
+            owners: BTreeMap::new(),
+            granted: BTreeSet::new(),
+        }
     }
 
     /// Something must never happen, and did.
@@ -78,6 +95,7 @@ impl Oracle {
     pub(super) fn done(&mut self, step: &InFlight) {
         self.uncertain = None;
         let before = self.committed.rollouts.clone();
+        let mut standing: BTreeSet<_> = self.committed.orders.keys().cloned().collect();
         // an empty batch is not committed, nor is its time
         if !step.batch.is_empty() {
             disk::apply(&mut self.committed, &step.batch);
@@ -87,13 +105,59 @@ impl Oracle {
             self.look_at_caps();
             self.look_at_waves(&before);
         }
+        self.look_at_windows(step);
         for (event, verdict) in step.events.iter().zip(&step.verdicts) {
             match event {
                 Event::Listed(list) => self.declared(list.intents.iter()),
-                Event::Fetched(id, action) if *verdict == Verdict::Deploy => self.granted(&before, id, *action),
+                Event::Fetched(id, action) if *verdict == Verdict::Deploy => {
+                    self.granted(&before, &standing, id, *action);
+                }
+                Event::Order(Order::Give(order, _), _) if *verdict == Verdict::Accepted => {
+                    standing.insert(order.clone());
+                }
+                Event::Order(Order::Lift(order), _) => _ = standing.remove(order),
                 _ => {}
             }
         }
+    }
+
+    /// Outside a rollout's windows nobody is offered anything, not even for a moment, and nobody starts.
+    fn look_at_windows(&mut self, step: &InFlight) {
+        let mut wrong = Vec::new();
+        for ((rollout, id), member) in &step.batch.members {
+            let Some(order) = member.as_ref().filter(|m| m.step == StepRecord::Offered).and_then(|m| m.action.as_ref())
+            else {
+                continue;
+            };
+            if !self.may_start(*rollout, step.wall, order.ever_fetched) {
+                wrong.push(format!("{id} is offered action {} outside a window", order.id));
+            }
+        }
+        for (event, verdict) in step.events.iter().zip(&step.verdicts) {
+            let Event::Fetched(id, action) = event else { continue };
+            let is_new = *verdict == Verdict::Deploy && !self.granted.contains(&(id.clone(), *action));
+            let offers = self.offers(id).into_iter().map(|(rollout, _)| rollout);
+            if is_new && !offers.into_iter().any(|rollout| self.may_start(rollout, step.wall, false)) {
+                wrong.push(format!("{id} was given action {action} outside a window"));
+            }
+        }
+        for what in wrong {
+            self.found(what);
+        }
+    }
+
+    /// May a gateway start, or go on half-way, at a time by the wall clock?
+    fn may_start(&self, rollout: RolloutId, wall: Option<i64>, half_way: bool) -> bool {
+        let Some(windows) = self.committed.rollouts.get(&rollout).map(|rollout| &rollout.spec.windows) else {
+            return true;
+        };
+        windows.is_empty()
+            || match wall.map(|wall| windows.at(wall, &self.zone).state) {
+                Some(WindowState::Open) => true,
+                Some(WindowState::Closing) => half_way,
+                Some(WindowState::Closed) => false,
+                None => windows.when_clock_unknown == WhenClockUnknown::Allow,
+            }
     }
 
     fn declared<'i>(&mut self, intents: impl Iterator<Item = &'i Intent>) {
@@ -109,7 +173,7 @@ impl Oracle {
     }
 
     /// A gateway is given an order: was it allowed to have it?
-    fn granted(&mut self, before: &Rollouts, id: &ControllerId, action: ActionId) {
+    fn granted(&mut self, before: &Rollouts, standing: &BTreeSet<StandingOrder>, id: &ControllerId, action: ActionId) {
         let first = self.granted.insert((id.clone(), action));
         let durable = self.offers(id).into_iter().find_map(|(rollout_id, member)| {
             let order = member.action.as_ref().filter(|order| order.id == action && order.ever_fetched)?;
@@ -123,7 +187,10 @@ impl Oracle {
             return;
         }
         let was_stopped = before.get(&rollout_id).is_some_and(|rollout| rollout.tripped.is_some());
+        let name = Identity(identity.clone());
+        let orders = [StandingOrder::Pause(name.clone()), StandingOrder::Cancel(name), StandingOrder::Hold(id.clone())];
         for (fault, when) in [
+            (orders.iter().any(|order| standing.contains(order)), "against an order on the spot"),
             (self.held.contains(id), "while it is held"),
             (self.paused.contains(&identity), "while its rollout is paused"),
             (was_stopped, "after the limit was committed"),

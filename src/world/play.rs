@@ -14,7 +14,7 @@ use super::oracle::Oracle;
 use super::site::Site;
 use crate::device::ddi;
 use crate::engine::{self, Settings, Step};
-use crate::model::{ControllerId, JournalEntry, Listing, Presence, WaitingReason};
+use crate::model::{ControllerId, Event, JournalEntry, Listing, Order, Presence, WaitingReason};
 
 /// Something that happens at its time.
 #[derive(Debug)]
@@ -106,6 +106,8 @@ pub struct World {
     deeds_left: usize,
     /// What the manifests say.
     pub(super) declared: Option<Listing>,
+    /// What people gave and lifted on the spot so far.
+    pub(super) standing: Vec<(Order, String)>,
     /// The machine has no power.
     pub(super) dark: bool,
     pub(super) cut_next: bool,
@@ -123,7 +125,7 @@ impl World {
         let mut world = Self {
             now: 0,
             site: None,
-            oracle: Oracle::new(setting.engine.download_slots),
+            oracle: Oracle::new(setting.engine.download_slots, setting.engine.time_zone.clone()),
             commits: 0,
             crashes: 0,
             failed_commits: 0,
@@ -146,6 +148,7 @@ impl World {
             deeds: Vec::new(),
             deeds_left: 0,
             declared: None,
+            standing: Vec::new(),
             dark: false,
             cut_next: false,
             link_up: true,
@@ -238,8 +241,13 @@ impl World {
                 self.declared = Some(listing);
                 self.declare();
             }
-            Deed::Drop(dropped) => self.tell_site(crate::model::Event::Dropped(dropped)),
-            Deed::Order(order, who) => self.tell_site(crate::model::Event::Order(order, who)),
+            Deed::Drop(dropped) => self.tell_site(Event::Dropped(dropped)),
+            Deed::Order(order, who) => {
+                if matches!(order, Order::Give(..) | Order::Lift(_)) {
+                    self.standing.push((order.clone(), who.clone()));
+                }
+                self.tell_site(Event::Order(order, who));
+            }
             Deed::SitePower(true) if self.dark => {
                 self.dark = false;
                 self.site_starts();
@@ -259,7 +267,12 @@ impl World {
                     self.verified();
                 }
             }
-            Deed::Clock(says) => self.wall = says - i64::try_from(self.now).unwrap_or(i64::MAX),
+            Deed::Clock(says) => {
+                self.wall = says - i64::try_from(self.now).unwrap_or(i64::MAX);
+                if let Some(site) = &mut self.site {
+                    site.clock_was_set(self.now);
+                }
+            }
         }
     }
 
@@ -336,11 +349,15 @@ impl World {
         format!("due {due:?}, site time {:?}, unfinished: {unfinished:?}", site.time(self.now))
     }
 
-    /// The wall clock, in Unix milliseconds.
-    pub(super) fn wall_clock(&self) -> i64 {
-        self.wall.saturating_add(i64::try_from(self.now).unwrap_or(i64::MAX))
+    /// The wall clock, in Unix milliseconds, if it is trusted: one that was never set says 1970.
+    pub(super) fn wall_clock(&self) -> Option<i64> {
+        let wall = self.wall.saturating_add(i64::try_from(self.now).unwrap_or(i64::MAX));
+        Some(wall).filter(|wall| *wall >= EARLIEST)
     }
 }
+
+/// 1 January 2025: before it no clock is trusted, in Unix milliseconds.
+const EARLIEST: i64 = 1_735_689_600_000;
 
 /// Does a member wait so for ever, if nobody does anything?
 fn stays(reason: WaitingReason) -> bool {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::link::Ask;
 use crate::device::ddi::{self, Pending};
-use crate::device::{Board, Pacing, Presence};
+use crate::device::{Attendance, Board, Pacing};
 use crate::engine::Settings;
 use crate::model::{ActionId, Event, Now, SiteTime, Verdict};
 use crate::site::{Core, Outlook};
@@ -13,6 +13,9 @@ use crate::store::{Batch, SavedTime, Snapshot};
 
 /// At most so many events in a step, as in the real loop.
 const MOST_EVENTS: usize = 64;
+
+/// The real loop looks at its clocks so often.
+const HEARTBEAT: Duration = Duration::from_secs(15);
 
 /// Who waits for a verdict.
 #[derive(Debug)]
@@ -32,6 +35,8 @@ pub(super) struct InFlight {
     pub batch: Batch,
     pub events: Vec<Event>,
     pub verdicts: Vec<Verdict>,
+    /// What the step took for the wall clock.
+    pub wall: Option<i64>,
     waiters: Vec<Waiter>,
     outlook: Outlook,
 }
@@ -53,7 +58,7 @@ pub struct Site {
     /// The heart.
     pub core: Core,
     pub(super) board: Board,
-    pub(super) presence: Presence,
+    pub(super) presence: Attendance,
     pub(super) device: ddi::Settings,
     pub(super) in_flight: Option<InFlight>,
     inbox: VecDeque<(Event, Waiter)>,
@@ -61,6 +66,8 @@ pub struct Site {
     /// Site time is this at that virtual time.
     origin: (SiteTime, u64),
     next_due: Option<SiteTime>,
+    /// The loop looks at its clocks then, as one of them was set.
+    looks_at: Option<SiteTime>,
     /// What the board shows may not be what the store says.
     pub(super) stale: bool,
 }
@@ -82,13 +89,14 @@ impl Site {
         let mut site = Self {
             core: Core::rebuild(snapshot, settings, ActionId::base(random)),
             board: Board::default(),
-            presence: Presence::new(Pacing { told: device.poll_interval, offline_after }),
+            presence: Attendance::new(Pacing { told: device.poll_interval, offline_after }),
             device,
             in_flight: None,
             inbox: VecDeque::new(),
             boot,
             origin: (time, at),
             next_due: None,
+            looks_at: None,
             stale: false,
         };
         site.meet_gateways(at);
@@ -107,8 +115,9 @@ impl Site {
 
     fn meet_gateways(&mut self, at: u64) {
         let now = self.time(at);
-        let gateways = self.core.state().gateways.iter();
-        let known = gateways.map(|(id, g)| (id.clone(), g.presence, g.interval, g.client)).collect::<Vec<_>>();
+        let state = self.core.state();
+        let known = state.gateways.iter();
+        let known = known.map(|(id, g)| (id.clone(), g.presence, state.comes_by(g), g.client)).collect::<Vec<_>>();
         self.presence.start(now, known);
     }
 
@@ -124,6 +133,11 @@ impl Site {
         at.saturating_add(u64::try_from(time.since(origin).as_millis()).unwrap_or(u64::MAX))
     }
 
+    /// The wall clock was set: the loop notices at its next heartbeat.
+    pub(super) fn clock_was_set(&mut self, at: u64) {
+        self.looks_at = Some(self.time(at).plus(HEARTBEAT));
+    }
+
     pub(super) fn tell(&mut self, event: Event, waiter: Waiter) {
         self.inbox.push_back((event, waiter));
     }
@@ -137,42 +151,44 @@ impl Site {
         if self.in_flight.is_some() {
             return None;
         }
-        let due = [self.next_due, self.presence.next_due()].into_iter().flatten().min()?;
+        let due = [self.next_due, self.looks_at, self.presence.next_due()].into_iter().flatten().min()?;
         Some(self.virtual_time(due))
     }
 
     /// Takes what waits and steps; true if a commit is in flight now.
-    pub(super) fn step(&mut self, at: u64, wall: i64) -> bool {
+    pub(super) fn step(&mut self, at: u64, wall: Option<i64>) -> bool {
         let now = self.time(at);
         for event in self.presence.due(now) {
             self.tell(event, Waiter::Nobody);
         }
-        let due = self.next_due.is_some_and(|due| due <= now);
+        let due = [self.next_due, self.looks_at].into_iter().flatten().any(|due| due <= now);
         if self.in_flight.is_some() || (self.inbox.is_empty() && !due) {
             return false;
         }
+        self.looks_at = None;
         let taken = self.inbox.len().min(MOST_EVENTS);
         let (events, waiters): (Vec<_>, Vec<_>) = self.inbox.drain(..taken).unzip();
-        let mut stepped = self.core.step(Now { site: now, wall: Some(wall) }, events.clone());
-        stepped.batch.time = SavedTime { site: now, boot_id: self.boot.clone(), boot_ms: at };
+        let mut stepped = self.core.step(Now { site: now, wall }, events.clone());
+        stepped.batch.time = SavedTime { site: now, boot_id: self.boot.clone(), boot_ms: at, trusted: None };
         let (batch, verdicts, outlook) = (stepped.batch, stepped.verdicts, stepped.outlook);
-        self.in_flight = Some(InFlight { batch, events, verdicts, waiters, outlook });
+        self.in_flight = Some(InFlight { batch, events, verdicts, wall, waiters, outlook });
         true
     }
 
     /// What the step in flight left due although its time has come.
     pub(super) fn overdue(&self, at: u64) -> Option<SiteTime> {
-        self.in_flight.as_ref()?.outlook.next_due.filter(|due| *due <= self.time(at))
+        self.in_flight.as_ref()?.outlook.wakes_at().filter(|due| *due <= self.time(at))
     }
 
     /// The commit is durable: only now does anyone outside see what was decided.
     pub(super) fn publish(&mut self) -> Option<Published> {
         let InFlight { verdicts, waiters, outlook, .. } = self.in_flight.take()?;
+        let wakes_at = outlook.wakes_at();
         for (id, entry) in outlook.board {
             self.board.put(id, entry);
         }
         self.board.complete();
-        (self.stale, self.next_due) = (false, outlook.next_due);
+        (self.stale, self.next_due) = (false, wakes_at);
         let wants = outlook.wanted.is_some_and(|wanted| !wanted.is_empty());
         Some(Published { answers: waiters.into_iter().zip(verdicts.into_iter().map(Some)).collect(), wants })
     }

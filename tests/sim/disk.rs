@@ -41,6 +41,7 @@ impl Real {
             members: all(&snapshot.members),
             artifacts: all(&snapshot.artifacts),
             drops: all(&snapshot.drops),
+            orders: all(&snapshot.orders),
             journal: Vec::new(),
         };
         assert!(real.commit(&everything, Ending::Done));

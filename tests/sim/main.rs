@@ -15,3 +15,4 @@ mod people;
 mod props;
 mod scenarios;
 mod storms;
+mod windows;

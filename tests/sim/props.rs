@@ -1,7 +1,8 @@
 //! What must hold whatever happens: any event, in any order, with any ids, over small fleets.
 //!
-//! A few cases each in `make check`; 10,000 in all, four tests at once, in `make test`.
+//! A few cases each in `make check`; 10,000 in all, six tests, in `make test`.
 
+mod brakes;
 mod checks;
 mod ops;
 mod run;
@@ -21,7 +22,7 @@ fn config(nth: u64) -> ProptestConfig {
 }
 
 macro_rules! properties {
-    ($($anything:ident, $sensible:ident: $nth:literal;)+) => { $(
+    ($($anything:ident, $sensible:ident, $braked:ident: $nth:literal;)+) => { $(
         proptest! {
             #![proptest_config(config($nth))]
 
@@ -46,12 +47,25 @@ macro_rules! properties {
                 }
                 run.looks_closely();
             }
+
+            /// Nobody gets an order while too many of its line are under way, too few others are healthy, or its permit is
+            /// not known to be there.
+            #[test]
+            fn $braked(spread in 1_u8..4, gated: bool, ops in proptest::collection::vec(ops::braked(), 40..110)) {
+                let mut run = Run::new();
+                run.take(&Op::start_with(spread, gated));
+                for op in &ops {
+                    run.take(op);
+                }
+                run.looks_closely();
+            }
         }
     )+ };
 }
 
 // two of each, so that two cores have about the same to do
 properties! {
-    whatever_happens_the_state_is_settled_and_its_records_rebuild_it, the_same_while_updates_go_on: 0;
-    whatever_else_happens_too, the_same_while_other_updates_go_on: 1;
+    whatever_happens_the_state_is_settled_and_its_records_rebuild_it, the_same_while_updates_go_on,
+        no_order_is_given_against_a_line_a_pair_or_a_permit: 0;
+    whatever_else_happens_too, the_same_while_other_updates_go_on, nor_in_other_cases: 1;
 }
