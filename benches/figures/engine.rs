@@ -1,4 +1,4 @@
-//! The heart alone: how long a step takes that decides about 500 members.
+//! The heart alone: how long a step takes that decides about many members, and what a member takes in memory.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -24,17 +24,29 @@ pub fn measure() {
 }
 
 fn measure_one(gateways: usize, updates: usize, spread: Option<Spread>, how: &str) {
+    let before = rss_anon();
     let mut heart = Heart::new();
     heart.step(vec![Event::Listed(listing(gateways, spread))]);
     let sums = Sums { sha1: "1".repeat(40), md5: "5".repeat(32) };
     heart.step(vec![Event::Artifact(digest(), ArtifactFact::Verified(sums))]);
     heart.step((0..gateways).map(|number| Event::Seen(id(number))).collect());
+    let per_member = (rss_anon() - before) / gateways as f64;
     heart.times.clear();
     heart.update(updates);
     heart.times.sort_by(f64::total_cmp);
     let steps = heart.times.len();
     told(&format!("a step over {gateways} members{how}, median of {steps}"), quantile(&heart.times, 50), "µs", "");
     told("the same, p99", quantile(&heart.times, 99), "µs", "");
+    if gateways > GATEWAYS {
+        told("memory per gateway that is a member of one rollout", per_member, "bytes", "");
+    }
+}
+
+/// What this process has in memory of its own, in bytes.
+fn rss_anon() -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("RssAnon:")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse::<f64>().unwrap() * 1024.0
 }
 
 struct Heart {

@@ -18,6 +18,8 @@ use super::ops::{ARTIFACTS, GatewayTyped, Op, RolloutTyped, VERSIONS, Which};
 use crate::fleet;
 
 pub(super) const SLOTS: u32 = 3;
+/// So many steps from one close look to the next; steps are many, and so are cases.
+const CLOSE_LOOK: u64 = 5;
 
 pub struct Run {
     pub(super) core: Core,
@@ -241,6 +243,13 @@ impl Run {
         let ordered = events.iter().any(|event| matches!(event, Event::Order(..)));
         self.stands_still_where_people_say_so(&before, ordered);
         self.uses_no_id_twice();
+        if self.steps.is_multiple_of(CLOSE_LOOK) {
+            self.looks_closely();
+        }
+    }
+
+    /// What takes longer than all the rest.
+    pub fn looks_closely(&mut self) {
         self.late_words_are_inert();
         self.records_rebuild_it();
     }
