@@ -109,6 +109,7 @@ fn membership(member: &MemberWhy) -> String {
         }
     };
     line("means", Some(&member.meaning));
+    line("because", member.because.as_deref());
     line("message", member.progress.as_deref().or(member.message.as_deref()));
     let stops: String = member.stops.iter().map(stop).collect();
     // what stops it says itself what lifts it
@@ -122,8 +123,9 @@ fn membership(member: &MemberWhy) -> String {
     let expects = member
         .expected
         .as_ref()
-        .filter(|it| member.opens.is_none() && member.due_seconds.is_none() && it.what != Awaited::Person.to_string());
+        .filter(|it| member.due_seconds.is_none() && member.opens.is_none() && it.what != Awaited::Person.to_string());
     line("expects", expects.map(expects_what).as_deref());
+    line("variant", member.variant.map(|variant| variant.to_string()).as_deref());
     line("wave", member.wave.map(|wave| wave.to_string()).as_deref());
     let (used, allowed) = member.attempts;
     line("attempts", Some(&format!("{used} of {allowed} used")));

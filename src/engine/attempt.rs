@@ -61,6 +61,7 @@ impl Draft<'_> {
             None => reason.to_string(),
         };
         self.close(rollout, id);
+        self.edit_gateway(id, |gateway| gateway.failed = true);
         let retry_at = (then == Then::RetryLater).then(|| self.now.site.plus(backoff(tries.max(1))));
         self.edit_member(rollout, id, |member| {
             member.attempts = attempts;
@@ -96,6 +97,7 @@ impl Draft<'_> {
                 action.deadline = None;
             }
         });
+        self.edit_gateway(id, |gateway| gateway.failed = true);
         self.step(rollout, id, Step::Waiting(WaitingReason::Backoff));
         self.note_member(What::AttemptFailed, rollout, id, "the download deadline passed");
     }
@@ -173,13 +175,20 @@ impl Draft<'_> {
                 action.deadline = action.open.then_some(until);
             }
         });
-        self.step(rollout, id, Step::Updated);
-        self.note_member(What::Updated, rollout, id, proof);
+        self.edit_gateway(id, |gateway| gateway.failed = false);
+        let back = self.member(rollout, id).is_some_and(|member| member.reverting);
+        let (step, what) = if back { (Step::RolledBack, What::RolledBack) } else { (Step::Updated, What::Updated) };
+        self.step(rollout, id, step);
+        self.note_member(what, rollout, id, proof);
     }
 
     /// A member needs nothing from this rollout.
     pub(super) fn skip(&mut self, rollout: RolloutId, id: &ControllerId, reason: SkippedReason) {
         self.close(rollout, id);
+        if reason == SkippedReason::AlreadyInstalled {
+            // somebody set it right by hand
+            self.edit_gateway(id, |gateway| gateway.failed = false);
+        }
         self.step(rollout, id, Step::Skipped(reason));
         self.note_member(What::Skipped, rollout, id, reason.to_string());
     }

@@ -1,6 +1,7 @@
 //! The brakes: why a member may not be offered its update, or not yet. Nothing else decides this.
 
 use super::state::{Gateway, Member, Rollout, State, Step};
+use super::{guard, rollback};
 use crate::model::{ControllerId, Presence, RolloutId, SiteTime, WaitingReason};
 
 /// How much is under way.
@@ -8,6 +9,8 @@ use crate::model::{ControllerId, Presence, RolloutId, SiteTime, WaitingReason};
 pub(super) struct Load {
     /// Members of the rollout between offer and end.
     pub in_flight: u32,
+    /// Members of all rollouts between offer and end.
+    pub site: u32,
     /// Members of any rollout that are offered or downloading.
     pub downloads: u32,
 }
@@ -18,6 +21,7 @@ impl Load {
         for (id, other) in &state.rollouts {
             for member in other.members.values() {
                 load.downloads += u32::from(matches!(member.step, Step::Offered | Step::Downloading));
+                load.site += u32::from(member.step.is_in_flight());
                 load.in_flight += u32::from(*id == rollout && member.step.is_in_flight());
             }
         }
@@ -26,7 +30,13 @@ impl Load {
 
     /// The load on one that is under way itself.
     pub(super) fn without_one(self) -> Self {
-        Self { in_flight: self.in_flight.saturating_sub(1), downloads: self.downloads.saturating_sub(1) }
+        let less = |count: u32| count.saturating_sub(1);
+        Self { in_flight: less(self.in_flight), site: less(self.site), downloads: less(self.downloads) }
+    }
+
+    /// The load with one more.
+    pub(super) fn with_one(self) -> Self {
+        Self { in_flight: self.in_flight + 1, site: self.site + 1, downloads: self.downloads + 1 }
     }
 }
 
@@ -36,9 +46,14 @@ pub(super) fn halt(state: &State, rollout: &Rollout) -> Option<WaitingReason> {
         (state.site.lost, WaitingReason::StoreLost),
         (!state.listed || !rollout.listed, WaitingReason::Unlisted),
         (is_stopped(state, rollout), WaitingReason::Paused),
-        (!state.is_verified(&rollout.spec.artifact.key.digest), WaitingReason::ArtifactNotVerified),
+        (rollout.conflict, WaitingReason::DigestConflict),
     ];
     first(brakes)
+}
+
+/// May a wave open? Not while the file of some hardware is missing: the waves are there to compare all of them.
+pub(super) fn lets_waves_open(state: &State, rollout: &Rollout) -> bool {
+    halt(state, rollout).is_none() && state.has_files(rollout)
 }
 
 /// The brake that holds whatever else is under way: it also takes back an offer that was not fetched.
@@ -52,7 +67,8 @@ pub(super) fn standing(
     if own == Some(WaitingReason::Cancelling) && member.is_cancelling() {
         return own;
     }
-    [halt(state, rollout), own].into_iter().flatten().min()
+    let halt = if member.reverting { rollback::halt(state, rollout) } else { halt(state, rollout) };
+    [halt, own].into_iter().flatten().min()
 }
 
 /// The brake on the member itself, whatever holds its rollout.
@@ -74,12 +90,18 @@ pub(super) fn own(
         _ => false,
     };
     let outside = rollout.outside(member);
+    let has_file = match rollout.frozen {
+        Some(_) => state.is_verified(&rollout.file_for(member).key.digest),
+        None => state.has_files(rollout),
+    };
     let brakes = [
         (!gateway.listed, WaitingReason::Unlisted),
         (is_held(state, gateway), WaitingReason::Held),
         (gateway.duplicate, WaitingReason::DuplicateIdentity),
         (gateway.unknown_version, WaitingReason::UnknownVersion),
-        (!wave_open, WaitingReason::WaveNotOpen),
+        (!member.reverting && guard::is_in_doubt(state, rollout, gateway_id, member), WaitingReason::NotComparable),
+        (!has_file, WaitingReason::ArtifactNotVerified),
+        (!wave_open && !member.reverting, WaitingReason::WaveNotOpen),
         (gateway.unsettled || elsewhere.is_some_and(Member::is_cancelling), WaitingReason::Cancelling),
         // an order that waits half-way does not keep a gateway from another: what it waits for may never come
         (elsewhere.is_some_and(|member| !matches!(member.step, Step::Waiting(_))), WaitingReason::ActionOpen),
@@ -94,12 +116,15 @@ fn first<const N: usize>(brakes: [(bool, WaitingReason); N]) -> Option<WaitingRe
     brakes.into_iter().find_map(|(holds, reason)| holds.then_some(reason))
 }
 
-/// The brake that holds only because of others: there is no room for one more.
-pub(super) fn room(state: &State, rollout: &Rollout, load: Load) -> Option<WaitingReason> {
+/// The rollout's cap and the site's.
+pub(super) fn caps(state: &State, rollout: &Rollout, load: Load) -> Option<WaitingReason> {
     let total = rollout.frozen.as_ref().map_or(0, |frozen| frozen.total);
-    if load.in_flight >= rollout.spec.strategy.max_in_flight.of(total) {
-        return Some(WaitingReason::MaxInFlight);
-    }
+    let full = load.in_flight >= rollout.spec.strategy.max_in_flight.of(total);
+    (full || load.site >= state.settings.max_in_flight).then_some(WaitingReason::MaxInFlight)
+}
+
+/// The downloads' cap.
+pub(super) fn slots(state: &State, load: Load) -> Option<WaitingReason> {
     (load.downloads >= state.settings.download_slots).then_some(WaitingReason::DownloadSlot)
 }
 

@@ -13,7 +13,14 @@ pub(super) fn seen(draft: &mut Draft, id: &ControllerId) {
         draft.edit_gateway(id, |gateway| gateway.attributes_due = true);
         draft.note_gateway(What::FirstSeen, id, "");
     }
+    if !gateway_is_heard(draft, id) {
+        draft.edit_gateway_volatile(id, |gateway| gateway.heard = true);
+    }
     draft.edit_gateway(id, |gateway| gateway.presence = Presence::Polling);
+}
+
+fn gateway_is_heard(draft: &Draft, id: &ControllerId) -> bool {
+    draft.state.gateways.get(id).is_some_and(|gateway| gateway.heard)
 }
 
 /// A gateway fell silent. One whose update is being watched has failed with it.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::allowance::Allowance;
 use super::state::{Action, Artifact, Gateway, Member, Rollout, Site, State, Step};
 use crate::model::{
-    ActionId, ArtifactKey, ControllerId, Digest, Given, Identity, JournalEntry, Now, RolloutId, StandingOrder, What,
+    ActionId, ArtifactSpec, ControllerId, Digest, Given, Identity, JournalEntry, Now, RolloutId, StandingOrder, What,
 };
 
 /// So many names are kept of one file.
@@ -45,6 +45,8 @@ pub struct Changes {
     pub seen: BTreeSet<ControllerId>,
     /// Rollouts that `settle` must look at.
     pub(super) touched: BTreeSet<RolloutId>,
+    /// Something changed on which members of other rollouts may wait: room, or a gateway's health.
+    stirred: bool,
 }
 
 impl<'s> Draft<'s> {
@@ -69,6 +71,7 @@ impl<'s> Draft<'s> {
     /// A gateway changed: every rollout that has it, or might take it, must be looked at.
     pub(super) fn touch_gateway(&mut self, id: &ControllerId) {
         self.changes.seen.insert(id.clone());
+        self.changes.stirred = true;
         let Some(gateway) = self.state.gateways.get(id) else { return };
         let concerned = self.state.rollouts.iter().filter(|(_, rollout)| {
             rollout.members.contains_key(id) || rollout.spec.selector.selects(&gateway.spec.labels)
@@ -76,8 +79,18 @@ impl<'s> Draft<'s> {
         self.changes.touched.extend(concerned.map(|(id, _)| *id));
     }
 
+    /// What the members of a rollout may see may have changed.
+    pub(super) fn see_members(&mut self, rollout: RolloutId) {
+        let members = self.state.rollouts.get(&rollout).into_iter().flat_map(|rollout| rollout.members.keys());
+        self.changes.seen.extend(members.cloned());
+    }
+
     pub(super) fn take_touched(&mut self) -> BTreeSet<RolloutId> {
         std::mem::take(&mut self.changes.touched)
+    }
+
+    pub(super) fn take_stirred(&mut self) -> bool {
+        std::mem::take(&mut self.changes.stirred)
     }
 
     pub(super) fn edit_site(&mut self, edit: impl FnOnce(&mut Site)) {
@@ -146,7 +159,8 @@ impl<'s> Draft<'s> {
     pub(super) fn remove_rollout(&mut self, id: RolloutId) {
         if let Some(rollout) = self.state.rollouts.remove(&id) {
             self.changes.rollouts.insert(id);
-            self.name_artifact(&rollout.spec.artifact.key);
+            self.changes.stirred = true;
+            rollout.spec.files().for_each(|file| self.name_artifact(file));
             for gateway in rollout.members.into_keys() {
                 self.changes.seen.insert(gateway.clone());
                 self.changes.members.insert((id, gateway));
@@ -168,11 +182,7 @@ impl<'s> Draft<'s> {
         if !only_reason {
             self.changes.members.insert((rollout, id.clone()));
             self.touch(rollout);
-        }
-        let takes_slot = |step| matches!(step, Step::Offered | Step::Downloading);
-        if takes_slot(before.step) && !takes_slot(after) {
-            let waiting = self.state.rollouts.iter().filter(|(_, rollout)| rollout.wants_slot());
-            self.changes.touched.extend(waiting.map(|(id, _)| *id));
+            self.changes.stirred = true;
         }
         self.changes.seen.insert(id.clone());
         if !matches!(before.step, Step::Waiting(_)) && matches!(after, Step::Waiting(_)) {
@@ -216,6 +226,7 @@ impl<'s> Draft<'s> {
             rollout.members.remove(id);
         }
         self.changes.members.insert((rollout, id.clone()));
+        self.changes.stirred = true;
         self.touch(rollout);
     }
 
@@ -264,7 +275,8 @@ impl<'s> Draft<'s> {
     }
 
     /// Keeps what a rollout that goes called its artifact: a gateway may report that version for years.
-    fn name_artifact(&mut self, key: &ArtifactKey) {
+    fn name_artifact(&mut self, file: &ArtifactSpec) {
+        let key = &file.key;
         let cached = self.state.artifacts.get_mut(&key.digest).filter(|artifact| artifact.sums.is_some());
         let Some(artifact) = cached else { return };
         let name = (key.name.clone(), key.version.clone());
@@ -273,8 +285,9 @@ impl<'s> Draft<'s> {
                 artifact.names.remove(0);
             }
             artifact.names.push(name);
-            self.changes.artifacts.insert(key.digest);
         }
+        artifact.kept = Some((file.size, file.sources.clone()));
+        self.changes.artifacts.insert(key.digest);
     }
 
     pub(super) fn member(&self, rollout: RolloutId, id: &ControllerId) -> Option<&Member> {

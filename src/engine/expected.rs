@@ -25,6 +25,10 @@ pub enum Awaited {
     Retry,
     /// The end of another order of the gateway, or of some members under way.
     Room,
+    /// Enough of the others to be healthy.
+    Others,
+    /// A gate to open.
+    Gate,
     /// The artifact in the cache.
     Artifact,
     /// A window opens.
@@ -48,6 +52,8 @@ impl fmt::Display for Awaited {
             Self::Gateway => f.write_str("the gateway to be heard of"),
             Self::Retry => f.write_str("its next attempt"),
             Self::Room => f.write_str("an order that is under way to end"),
+            Self::Others => f.write_str("enough of the others to be healthy"),
+            Self::Gate => f.write_str("its gates to be open"),
             Self::Artifact => f.write_str("the artifact in the cache"),
             Self::Window => f.write_str("a window to open"),
             Self::Clock => f.write_str("the site to know what time it is"),
@@ -71,7 +77,7 @@ pub fn expected(state: &State, rollout: &Rollout, member: &Member, now: SiteTime
         Step::Offered | Step::Downloading | Step::Installing | Step::Confirming => {
             Expectation { what: Awaited::Gateway, at: deadline }
         }
-        Step::Updated | Step::Failed(_) | Step::Skipped(_) => return None,
+        Step::Updated | Step::RolledBack | Step::Failed(_) | Step::Skipped(_) => return None,
     })
 }
 
@@ -81,6 +87,8 @@ fn waiting(state: &State, rollout: &Rollout, member: &Member, (reason, now): (Wa
         | WaitingReason::Unlisted
         | WaitingReason::Held
         | WaitingReason::DuplicateIdentity
+        | WaitingReason::NotComparable
+        | WaitingReason::DigestConflict
         | WaitingReason::Paused => awaited(Awaited::Person),
         WaitingReason::ArtifactNotVerified => awaited(Awaited::Artifact),
         WaitingReason::WaveNotOpen => wave(state, rollout),
@@ -91,7 +99,12 @@ fn waiting(state: &State, rollout: &Rollout, member: &Member, (reason, now): (Wa
         WaitingReason::OutsideWindow => window(rollout, now),
         WaitingReason::WaitingForClock => awaited(Awaited::Clock),
         WaitingReason::Backoff | WaitingReason::NotFetched => Expectation { what: Awaited::Retry, at: member.retry_at },
-        WaitingReason::ActionOpen | WaitingReason::MaxInFlight | WaitingReason::DownloadSlot => awaited(Awaited::Room),
+        WaitingReason::MinHealthy => awaited(Awaited::Others),
+        WaitingReason::Gate => awaited(Awaited::Gate),
+        WaitingReason::ActionOpen
+        | WaitingReason::MaxInFlight
+        | WaitingReason::Spread
+        | WaitingReason::DownloadSlot => awaited(Awaited::Room),
     }
 }
 
@@ -119,7 +132,9 @@ pub fn expected_of(state: &State, rollout: &Rollout, now: SiteTime) -> Option<Ex
         Phase::Reconciling(ReconcilingReason::WaveOpen | ReconcilingReason::Soaking, _) => wave(state, rollout),
         Phase::Reconciling(ReconcilingReason::OutsideWindow, _) => window(rollout, now),
         Phase::Reconciling(ReconcilingReason::WaitingForClock, _) => awaited(Awaited::Clock),
-        Phase::Reconciling(ReconcilingReason::Cancelling, _) => awaited(Awaited::Gateway),
+        Phase::Reconciling(ReconcilingReason::Cancelling | ReconcilingReason::RollingBack, _) => {
+            awaited(Awaited::Gateway)
+        }
         Phase::Reconciling(ReconcilingReason::Paused | ReconcilingReason::Unlisted, _) | Phase::Stalled(..) => {
             awaited(Awaited::Person)
         }

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::state::{Gateway, Member, Rollout, State, Step};
-use crate::model::{ArtifactSpec, Digest, Identity, RolloutId, SkippedReason, Version};
+use super::target::files_in_use;
+use crate::model::{ArtifactSpec, ControllerId, Digest, Identity, SkippedReason, Version};
 
 /// What an artifact is kept for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -16,18 +17,23 @@ pub struct Needs {
     pub ran: u32,
 }
 
-/// The artifacts that some rollout may still bring to a gateway, by rollout.
-pub fn wanted_artifacts(state: &State) -> BTreeMap<RolloutId, ArtifactSpec> {
-    let wanted = state.rollouts.iter().filter(|(_, rollout)| is_in_force(state, rollout));
-    wanted.map(|(id, rollout)| (*id, rollout.spec.artifact.clone())).collect()
+/// The files that some rollout may still bring to a gateway, each as often as a rollout brings it.
+pub fn wanted_artifacts(state: &State) -> Vec<ArtifactSpec> {
+    let in_force = state.rollouts.values().filter(|rollout| is_in_force(state, rollout));
+    // what it would go back to is looked at too, as long as it may have to
+    let may_go_back = |rollout: &&Rollout| rollout.ready_at.is_none() && !rollout.replaced;
+    let backs = state.rollouts.values().filter(may_go_back).flat_map(|rollout| &rollout.backs);
+    in_force.flat_map(|rollout| files_in_use(state, rollout)).chain(backs).cloned().collect()
 }
 
 /// The artifacts that a rollout in force brings, and those to which a rollback would lead.
 pub fn needs(state: &State) -> BTreeMap<Digest, Needs> {
     let mut needs: BTreeMap<Digest, Needs> = BTreeMap::new();
     for rollout in state.rollouts.values().filter(|rollout| is_in_force(state, rollout)) {
-        let need = needs.entry(rollout.spec.artifact.key.digest).or_default();
-        need.rollouts.insert(rollout.identity.clone());
+        // also of hardware that the site does not have yet: what came on a stick does not come again
+        for file in rollout.spec.files().chain(&rollout.backs) {
+            needs.entry(file.key.digest).or_default().rollouts.insert(rollout.identity.clone());
+        }
     }
     let named = Named::of(state);
     for gateway in state.gateways.values() {
@@ -51,7 +57,7 @@ pub fn may_go(state: &State, digest: &Digest) -> bool {
 
 /// What an artifact is called: by the rollouts that are there, and by those that were.
 pub fn names_of(state: &State, digest: &Digest) -> BTreeSet<(String, Version)> {
-    let keys = state.rollouts.values().map(|rollout| &rollout.spec.artifact.key);
+    let keys = state.rollouts.values().flat_map(|rollout| rollout.spec.files().map(|file| &file.key));
     let now = keys.filter(|key| key.digest == *digest).map(|key| (key.name.clone(), key.version.clone()));
     let before = state.artifacts.get(digest).into_iter().flat_map(|artifact| artifact.names.iter().cloned());
     now.chain(before).collect()
@@ -68,8 +74,16 @@ fn is_in_force(state: &State, rollout: &Rollout) -> bool {
     !(rollout.replaced || rollout.cancelled || is_taken_over(state, rollout)) || in_hand()
 }
 
+/// A newer rollout of the same artifact took this gateway.
+pub(super) fn is_taken_over_by_newer(state: &State, rollout: &Rollout, id: &ControllerId) -> bool {
+    let name = &rollout.spec.artifact.key.name;
+    let newer = |other: &&Rollout| other.arrival > rollout.arrival && other.spec.artifact.key.name == *name;
+    let takes = |member: &Member| member.step != Step::Skipped(SkippedReason::NotSelected);
+    state.rollouts.values().filter(newer).any(|newer| newer.members.get(id).is_some_and(takes))
+}
+
 /// Newer rollouts of the same artifact took all its gateways.
-fn is_taken_over(state: &State, rollout: &Rollout) -> bool {
+pub(super) fn is_taken_over(state: &State, rollout: &Rollout) -> bool {
     let name = &rollout.spec.artifact.key.name;
     let newer = |other: &&Rollout| other.arrival > rollout.arrival && other.spec.artifact.key.name == *name;
     let newer: Vec<_> = state.rollouts.values().filter(newer).collect();
@@ -104,7 +118,7 @@ struct Named<'s>(BTreeMap<&'s str, Vec<(&'s Version, Digest)>>);
 
 impl<'s> Named<'s> {
     fn of(state: &'s State) -> Self {
-        let keys = state.rollouts.values().map(|rollout| &rollout.spec.artifact.key);
+        let keys = state.rollouts.values().flat_map(|rollout| rollout.spec.files().map(|file| &file.key));
         let now = keys.map(|key| (key.name.as_str(), &key.version, key.digest));
         let before = state.artifacts.iter().flat_map(|(digest, artifact)| {
             artifact.names.iter().map(|(name, version)| (name.as_str(), version, *digest))

@@ -1,12 +1,13 @@
 //! What happens at a site, as every room reports it, and what the heart answers.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::net::IpAddr;
 use std::time::Duration;
 
 use super::{
-    ActionId, Contradiction, ControllerId, Digest, Dropped, GatewaySpec, Identity, Newcomer, Order, RolloutSpec,
-    Settings, Sums,
+    ActionId, Contradiction, ControllerId, Digest, Dropped, GateAnswer, GateKey, GatewaySpec, Identity, Newcomer,
+    Order, RolloutSpec, Settings, SiteTime, Sums,
 };
 
 /// A fact from outside.
@@ -14,6 +15,8 @@ use super::{
 pub enum Event {
     /// The process started: connections of before are cut, through no fault of any gateway.
     Started,
+    /// The process stood still: what it knew of gateways and gates is as old as that.
+    StoodStill,
     /// The store before this one was lost; the text says what was set aside and why.
     StoreLost(String),
     /// The site file changed; the text says how.
@@ -26,7 +29,10 @@ pub enum Event {
     Artifact(Digest, ArtifactFact),
     /// A cached artifact of so many bytes is in the way, and of what: may it go?
     Collect(Digest, u64, String),
-    /// A gateway polled for the first time, or again after having been quiet or offline.
+    /// What a gate said when it was asked then.
+    Gate(GateKey, GateAnswer, SiteTime),
+    /// A gateway polled for the first time since the process started or stood still, or again after having been quiet or
+    /// offline.
     Seen(ControllerId),
     /// A gateway has not polled for two of its intervals.
     Quiet(ControllerId),
@@ -131,6 +137,17 @@ pub enum Client {
     Rauc,
     /// Zephyr: reports the end after its reboot.
     Zephyr,
+}
+
+impl fmt::Display for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Generic => "Generic",
+            Self::SwUpdate => "SwUpdate",
+            Self::Rauc => "Rauc",
+            Self::Zephyr => "Zephyr",
+        })
+    }
 }
 
 /// Attributes that a gateway reports.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Amount, ArtifactSpec, Selector, Windows};
+use super::{Amount, ArtifactSpec, GateSpec, GatewaySpec, Selector, Spread, Texts, Variants, Windows};
 
 /// Our own number for one intent to bring gateways to one artifact. An edit of the artifact is a new intent under the same
 /// identity, so it gets a new number.
@@ -28,12 +28,18 @@ impl fmt::Display for Identity {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RolloutSpec {
-    /// What to install.
+    /// What to install; of several variants the first.
     pub artifact: ArtifactSpec,
+    /// The other files, if there is one for each type of hardware.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variants: Option<Variants>,
     /// Where.
     pub selector: Selector,
     /// How fast, and when to stop.
     pub strategy: Strategy,
+    /// Facts that must hold before each offer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gates: Vec<GateSpec>,
     /// How long each part of an update may take.
     pub deadlines: Deadlines,
     /// Tries per gateway, 1 to 10.
@@ -46,14 +52,41 @@ pub struct RolloutSpec {
     /// When updates may start.
     #[serde(default, skip_serializing_if = "Windows::is_empty")]
     pub windows: Windows,
+    /// Also gateways that run a newer version, or one of which that cannot be told.
+    #[serde(default)]
+    pub allow_downgrade: bool,
     /// Offer nothing new and open no wave.
     pub paused: bool,
     /// Call it off.
     #[serde(default)]
     pub cancelled: bool,
+    /// Another one than before lets the failed members begin again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_token: Option<String>,
 }
 
 impl RolloutSpec {
+    /// All its files: one, or one for each variant.
+    pub fn files(&self) -> impl Iterator<Item = &ArtifactSpec> {
+        let others = self.variants.iter().flat_map(|variants| &variants.others);
+        [&self.artifact].into_iter().chain(others.map(|variant| &variant.artifact))
+    }
+
+    /// The file of a variant, by its number.
+    pub fn file(&self, variant: u8) -> &ArtifactSpec {
+        self.files().nth(variant.into()).unwrap_or(&self.artifact)
+    }
+
+    /// The number of the variant for a gateway; none if it is of a hardware for which there is none.
+    pub fn choose(&self, gateway: &GatewaySpec, attributes: &Texts) -> Option<u8> {
+        self.variants.as_ref().map_or(Some(0), |variants| variants.choose(&gateway.labels, attributes))
+    }
+
+    /// Do both bring the same to gateways: name, version, and the files of all variants?
+    pub fn is_same_artifact(&self, other: &Self) -> bool {
+        self.files().map(|file| &file.key).eq(other.files().map(|file| &file.key))
+    }
+
     /// So many bytes of a file of this size one gateway may be sent.
     pub fn budget(&self, size: u64) -> u64 {
         self.max_bytes.unwrap_or_else(|| size.saturating_mul(Bounds::ARTIFACTS))
@@ -70,6 +103,22 @@ pub struct Strategy {
     pub max_in_flight: Amount,
     /// So many failures, in a wave or in total, stop the rollout.
     pub max_failures: Amount,
+    /// What holds for each line, cell or pair.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spread: Option<Spread>,
+    /// What reaching that means for those that are updated.
+    #[serde(default)]
+    pub failure_action: FailureAction,
+}
+
+/// What becomes of a rollout of which too many members failed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum FailureAction {
+    /// It stops.
+    #[default]
+    Pause,
+    /// It stops, and who has its version goes back to what it ran before.
+    Rollback,
 }
 
 /// A slice of a rollout's members.
@@ -93,7 +142,13 @@ impl WaveSpec {
 
 impl Default for Strategy {
     fn default() -> Self {
-        Self { waves: vec![WaveSpec::CANARY], max_in_flight: Amount::percent(10), max_failures: Amount::percent(5) }
+        Self {
+            waves: vec![WaveSpec::CANARY],
+            max_in_flight: Amount::percent(10),
+            max_failures: Amount::percent(5),
+            spread: None,
+            failure_action: FailureAction::Pause,
+        }
     }
 }
 

@@ -33,6 +33,11 @@ pub struct OtaRolloutSpec {
     /// How fast to go, and when to stop. Default: one gateway, then the rest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub strategy: Option<Strategy>,
+    /// Facts of the plant that must all hold just before a gateway is offered its update, and again when it fetches it. A
+    /// gate that does not answer holds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 8))]
+    pub gates: Option<Vec<Gate>>,
     /// How long each part of an update may take. Each must be at least three poll intervals of the site.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadlines: Option<Deadlines>,
@@ -58,6 +63,10 @@ pub struct OtaRolloutSpec {
     /// Default: Hold.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub when_clock_unknown: Option<WhenClockUnknown>,
+    /// Also update gateways that report a newer version than this one, or one of which that cannot be told. Versions are
+    /// compared as semantic versions if both are, else as Debian does if both begin with a digit. Default: false.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allow_downgrade: Option<bool>,
     /// Offer nothing new and open no wave; updates that a gateway took already go on. Default: false.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paused: Option<bool>,
@@ -65,11 +74,20 @@ pub struct OtaRolloutSpec {
     /// it away again revives nothing: give the rollout another version. Default: false.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cancelled: Option<bool>,
+    /// Another text than before lets the failed members begin again, with all their attempts, and counts failures anew;
+    /// those go on too of whom it is not known what they run. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 64))]
+    pub retry_token: Option<String>,
 }
 
-/// A firmware file.
+/// A firmware file, or one for each type of hardware.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(extend("x-kubernetes-validations" = [{
+    "rule": "has(self.variants) ? !has(self.sources) && !has(self.digest) && !has(self.sizeBytes) : has(self.sources) && has(self.digest) && has(self.sizeBytes)",
+    "message": "write either sources, digest and sizeBytes, or variants",
+}]))]
 pub struct Artifact {
     /// What it is: gateways report a version per artifact name. Letters, digits, '-', '.' and '_'.
     #[schemars(length(min = 1, max = 64), regex(pattern = r"^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$"))]
@@ -79,12 +97,39 @@ pub struct Artifact {
     pub version: String,
     /// Where to get it, tried in order: `https://HOST/PATH`, `http://HOST/PATH`, `oci://REGISTRY/REPOSITORY:TAG` or
     /// `…@sha256:DIGEST` (the layer whose digest is the one below), `file:NAME` for a file beside the manifest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 8), inner(length(min = 1, max = 2048)))]
+    pub sources: Option<Vec<String>>,
+    /// The file's hash, `sha256:` and 64 lower-case hex digits, as `sha256sum` prints them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 71), regex(pattern = r"^sha256:[0-9a-f]{64}$"))]
+    pub digest: Option<String>,
+    /// The file's exact size in bytes, as `stat -c %s` prints it. A longer file is refused while it is read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1_099_511_627_776_i64))]
+    pub size_bytes: Option<i64>,
+    /// Instead of sources, digest and sizeBytes: a file for each type of hardware. The first that matches a gateway
+    /// counts, and stays when the gateway's labels change later; a gateway that none matches is skipped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 8))]
+    pub variants: Option<Vec<Variant>>,
+}
+
+/// A firmware file for one type of hardware.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Variant {
+    /// Which gateways get it: by labels of their EdgeGateway, or, with `attr.lamplighter.dev/KEY`, by an attribute that
+    /// they report.
+    #[serde(rename = "match")]
+    pub matches: MatchLabels,
+    /// Where to get it, as for one file.
     #[schemars(length(min = 1, max = 8), inner(length(min = 1, max = 2048)))]
     pub sources: Vec<String>,
-    /// The file's hash, `sha256:` and 64 lower-case hex digits, as `sha256sum` prints them.
+    /// The file's hash, `sha256:` and 64 lower-case hex digits.
     #[schemars(length(max = 71), regex(pattern = r"^sha256:[0-9a-f]{64}$"))]
     pub digest: String,
-    /// The file's exact size in bytes, as `stat -c %s` prints it. A longer file is refused while it is read.
+    /// The file's exact size in bytes.
     #[schemars(range(min = 1, max = 1_099_511_627_776_i64))]
     pub size_bytes: i64,
 }
@@ -116,6 +161,67 @@ pub struct Strategy {
     /// least one). Default: 5%.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_failures: Option<IntOrPercent>,
+    /// What so many failures mean for the members that are updated. Pause: the rollout stops, they stay. Rollback: each
+    /// goes back to the version that it ran before; the site must have the files of all these versions before the first
+    /// wave opens. Default: Pause.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure_action: Option<FailureAction>,
+    /// What holds for each value of a label, such as one gateway of a line at a time, or one healthy of each pair.
+    /// Default: nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spread: Option<Spread>,
+}
+
+/// What holds for each value of a label. At least one of maxInFlight and minHealthy must be said.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(extend("x-kubernetes-validations" = [{
+    "rule": "has(self.maxInFlight) || has(self.minHealthy)",
+    "message": "says neither maxInFlight nor minHealthy, and so nothing",
+}]))]
+pub struct Spread {
+    /// The label, such as line. A gateway without it is held.
+    #[schemars(length(min = 1, max = 317))]
+    pub label: String,
+    /// How many gateways with the same value may be under way at once, for whichever rollout: a count, or a share of
+    /// those that are declared (rounded up, at least one). Default: no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_in_flight: Option<IntOrPercent>,
+    /// How many others with the same value must be healthy and not under way for a gateway to be offered its update: a
+    /// count, or a share of those that are declared (rounded up). Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_healthy: Option<IntOrPercent>,
+}
+
+/// A fact of the plant: either file or http. In braces stand labels of the gateway, its {name} or its {controllerId}.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(extend("x-kubernetes-validations" = [{
+    "rule": "has(self.file) != has(self.http)",
+    "message": "has to have either file or http",
+}]))]
+pub struct Gate {
+    /// What people call it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 63))]
+    pub name: Option<String>,
+    /// Open while this file is there, such as /permits/{line}. The site file must allow it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 2, max = 1024))]
+    pub file: Option<String>,
+    /// Open while this address answers 2xx, such as http://plc.local/ready/{line}. The site file must allow its host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 8, max = 1024))]
+    pub http: Option<String>,
+}
+
+/// What becomes of the updated members of a rollout that failed.
+// No doc comments on the variants: they would turn the enum into a `oneOf` of constants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[expect(missing_docs, reason = "the field that has this type says what they mean")]
+pub enum FailureAction {
+    Pause,
+    Rollback,
 }
 
 /// A slice of a rollout's members.

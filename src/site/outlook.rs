@@ -1,12 +1,12 @@
 //! What should be true outside after a step, in the words of the rooms that make it true.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use super::wanted::united;
 use crate::device::{self, Entry, Offer};
 use crate::engine::{self, Changes, GatewayView, State};
-use crate::model::{ArtifactSpec, ControllerId, Digest, SiteTime};
+use crate::model::{ArtifactSpec, ControllerId, Digest, GateKey, SiteTime};
 
 /// Level-triggered: what should be true outside, where it may have changed.
 #[derive(Debug)]
@@ -15,6 +15,8 @@ pub struct Outlook {
     pub board: Vec<(ControllerId, Entry)>,
     /// All artifacts that should be in the cache; `None` if nothing about that changed.
     pub wanted: Option<Vec<ArtifactSpec>>,
+    /// All questions that gates should be asked; `None` if nothing about that changed.
+    pub gates: Option<BTreeSet<GateKey>>,
     /// When to step again although nothing happens.
     pub next_due: Option<SiteTime>,
     /// When to step again because windows open or end; no deadline, so that no site time is saved for it.
@@ -40,10 +42,16 @@ impl Views {
     pub(super) fn outlook(&mut self, state: &State, changes: &Changes) -> Outlook {
         let first = !std::mem::replace(&mut self.complete, true);
         let board = if first { self.board(state, state.gateways.keys()) } else { self.board(state, &changes.seen) };
-        let concerned = !changes.rollouts.is_empty() || !changes.members.is_empty();
+        // which variants are wanted before the freeze depends on what gateways are
+        let may_choose = |rollout: &engine::Rollout| rollout.frozen.is_none() && rollout.spec.variants.is_some();
+        let chosen = || !changes.gateways.is_empty() && state.rollouts.values().any(may_choose);
+        let concerned = !changes.rollouts.is_empty() || !changes.members.is_empty() || chosen();
         let wanted = (first || concerned).then(|| wanted(state));
+        // a reason to wait is no change of a record, but is seen
+        let waits = first || concerned || !changes.seen.is_empty();
+        let gates = waits.then(|| engine::wanted_gates(state));
         self.shared.retain(|_, artifact| Rc::strong_count(artifact) > 1);
-        Outlook { board, wanted, next_due: engine::next_due(state), next_change: engine::next_change(state) }
+        Outlook { board, wanted, gates, next_due: engine::next_due(state), next_change: engine::next_change(state) }
     }
 
     fn board<'i>(
@@ -83,5 +91,5 @@ impl Views {
 }
 
 fn wanted(state: &State) -> Vec<ArtifactSpec> {
-    united(engine::wanted_artifacts(state).into_values())
+    united(engine::wanted_artifacts(state))
 }

@@ -1,6 +1,7 @@
 //! Starting and stopping a site: opens what it needs in the right order, and lets the shell run.
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use tokio::sync::{mpsc, oneshot, watch};
@@ -19,10 +20,11 @@ use super::site_file::{self, Standing};
 use super::wanted;
 use crate::artifact::{Keeper, LeastSpeed, Patience, Uplink};
 use crate::config::{SiteConfig, SiteFile};
-use crate::device::{self, Board, Caps, Context, Envelope, Opened, Presence, Sink, Strangers, ddi};
+use crate::device::{self, Attendance, Board, Caps, Context, Envelope, Opened, Sink, Strangers, ddi};
+use crate::gate;
 use crate::intake::drops::{self, Drops};
 use crate::intake::{self, Manifests, Pace};
-use crate::model::{Digest, Event, Listing, Verdict};
+use crate::model::{Digest, Event, GateAllowance, GateKey, Listing, Verdict};
 
 /// Events that may wait for the loop; whoever has more to say waits.
 const EVENTS: usize = 256;
@@ -43,6 +45,7 @@ pub async fn run(file: SiteFile, config: SiteConfig, mut stop: watch::Receiver<b
     let (wanted, wanted_by_rollouts) = watch::channel(Vec::new());
     let (dropped, wanted_by_drops) = watch::channel(Vec::new());
     let (all_wanted, wanted_seen) = watch::channel(Vec::new());
+    let (gates, gates_allowed) = ask_gates(&config, &clock, events_in.clone());
     let (committed, commits) = watch::channel(0);
     let shown_drops = Rc::default();
     let keeper = Keeper::new(cache, Patience::default(), uplink(&config));
@@ -51,7 +54,7 @@ pub async fn run(file: SiteFile, config: SiteConfig, mut stop: watch::Receiver<b
     let (manifests, manifests_seen) = watch::channel(site_file::manifests(&config));
     let (said, said_by_file) = watch::channel(None);
     let standing = Standing::new(&file.path, clock.site_now());
-    context.tls.replace(tls);
+    context.prove_with(tls);
     let notices = Rc::new(Notices::default());
     let mut shell = Shell {
         core: Core::rebuild(Default::default(), settings(&config), action_base()),
@@ -61,6 +64,8 @@ pub async fn run(file: SiteFile, config: SiteConfig, mut stop: watch::Receiver<b
         presence: context.presence.clone(),
         keeper: keeper.clone(),
         wanted,
+        gates,
+        gates_allowed,
         drops: Rc::clone(&shown_drops),
         committed,
         manifests,
@@ -132,6 +137,22 @@ pub async fn run(file: SiteFile, config: SiteConfig, mut stop: watch::Receiver<b
     Ok(())
 }
 
+/// Asks gates what the first of these wants, as far as the second allows.
+fn ask_gates(
+    config: &SiteConfig,
+    clock: &Rc<Clock>,
+    events: mpsc::Sender<Envelope>,
+) -> (watch::Sender<BTreeSet<GateKey>>, watch::Sender<Rc<GateAllowance>>) {
+    let (wanted, questions) = watch::channel(BTreeSet::new());
+    let (allowed, allowance) = watch::channel(Rc::new(config.gates.clone()));
+    let clock = clock.clone();
+    spawn_local(async move {
+        let now = move || clock.site_now();
+        gate::follow(questions, allowance, now, async |event| send(&events, event).await).await;
+    });
+    (wanted, allowed)
+}
+
 /// An artifact goes only once it is committed that nobody needs it.
 fn ask_before_collecting(keeper: &Keeper, events: mpsc::Sender<Envelope>) {
     keeper.ask_before_collecting(move |digest, bytes, why| {
@@ -189,7 +210,7 @@ fn context(
     let strangers = Strangers::new(devices.registration, devices.registration_labels.clone());
     let context = Context::new(
         Rc::new(RefCell::new(Board::default())),
-        Rc::new(RefCell::new(Presence::new(site_file::pacing(config)))),
+        Rc::new(RefCell::new(Attendance::new(site_file::pacing(config)))),
         site_file::device_settings(config, tokens),
         Rc::new(move || clock.site_now()),
         Rc::new(open),

@@ -34,20 +34,21 @@ impl Record for SavedTime {
 }
 impl Record for GatewayRecord {
     const KIND: &'static str = "a gateway";
-    /// 2: declared by a drop. 3: accepted undeclared.
-    const VERSION: u64 = 3;
+    /// 2: declared by a drop. 3: accepted undeclared. 4: that its last attempt failed is remembered.
+    const VERSION: u64 = 4;
     const OLDEST: u64 = 1;
 }
 impl Record for RolloutRecord {
     const KIND: &'static str = "a rollout";
-    /// 2: sources in the network. 3: declared by a drop; it may be cancelled, for good. 4: windows.
+    /// 2: sources in the network. 3: declared by a drop; it may be cancelled, for good. 4: windows, variants, spread and
+    /// gates.
     const VERSION: u64 = 4;
     const OLDEST: u64 = 1;
 }
 impl Record for MemberRecord {
     const KIND: &'static str = "a member";
-    /// 2: its order may be cancelled, and it skipped for that.
-    const VERSION: u64 = 2;
+    /// 2: its order may be cancelled, and it skipped for that. 3: it has a variant, or none; it may be rolled back.
+    const VERSION: u64 = 3;
     const OLDEST: u64 = 1;
 }
 impl Record for ArtifactRecord {
@@ -55,8 +56,8 @@ impl Record for ArtifactRecord {
 }
 impl Record for JournalEntry {
     const KIND: &'static str = "a journal row";
-    /// 2: rows about drops, artifacts that are fetched and go, and cancelled rollouts.
-    const VERSION: u64 = 2;
+    /// 2: rows about drops, artifacts that are fetched and go, and cancelled rollouts. 3: rows about retries and rollbacks.
+    const VERSION: u64 = 3;
     const OLDEST: u64 = 1;
 }
 impl Record for DropRecord {
@@ -136,11 +137,27 @@ mod tests {
         let order = r#"{"id":"1000000001","open":true,"fetched":true}"#;
         let member = format!(r#"[1,{{"step":"Downloading","since":5,"attempts":1,"action":{order}}}]"#);
         let member = decode::<MemberRecord>(member.as_bytes()).unwrap();
-        assert!(!member.action.unwrap().cancelling && member.spent == 0);
+        assert!(!member.action.unwrap().cancelling && (member.spent, member.variant) == (0, 0));
         let second = r#"{"secs":1,"nanos":0}"#;
         let deadlines = format!(r#"{{"download":{second},"install":{second},"confirm":{second}}}"#);
         let deadlines: crate::model::Deadlines = serde_json::from_str(&deadlines).unwrap();
         assert_eq!(deadlines.cancel.as_secs(), 1_800);
+    }
+
+    #[test]
+    fn records_of_before_spread_and_gates_are_still_read() {
+        let digest = format!("sha256:{}", "ab".repeat(32));
+        let artifact = format!(r#"{{"name":"os","version":"2","digest":"{digest}","size":4,"sources":[]}}"#);
+        let second = r#"{"secs":1,"nanos":0}"#;
+        let spec = format!(
+            r#"{{"artifact":{artifact},"selector":{{"matchLabels":{{"line":"3"}}}},"strategy":{{"waves":[],"maxInFlight":"10%","maxFailures":"5%"}},"deadlines":{{"download":{second},"install":{second},"confirm":{second}}},"attempts":3,"confirmBy":"Auto","paused":false}}"#
+        );
+        let rollout = format!(r#"[3,{{"identity":"main","arrival":1,"spec":{spec},"listed":true}}]"#);
+        let rollout = decode::<RolloutRecord>(rollout.as_bytes()).unwrap();
+        assert!(rollout.spec.strategy.spread.is_none() && rollout.spec.gates.is_empty());
+        let spec = r#"{"name":"g","controllerId":"g","labels":{},"token":null,"hold":false}"#;
+        let gateway = format!(r#"[3,{{"spec":{spec},"listed":true,"presence":"Polling"}}]"#);
+        assert!(!decode::<GatewayRecord>(gateway.as_bytes()).unwrap().failed);
     }
 
     #[test]

@@ -4,7 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::disk;
 use super::site::InFlight;
-use crate::model::{ActionId, ControllerId, Event, Intent, RolloutId, Verdict, WhenClockUnknown, WindowState, Zone};
+use crate::model::{
+    ActionId, ControllerId, Event, Identity, Intent, Order, RolloutId, StandingOrder, Verdict, WhenClockUnknown,
+    WindowState, Zone,
+};
 use crate::store::{Batch, FrozenRecord, MemberRecord, RolloutRecord, Snapshot, StepRecord};
 
 type Rollouts = BTreeMap<RolloutId, RolloutRecord>;
@@ -92,6 +95,7 @@ impl Oracle {
     pub(super) fn done(&mut self, step: &InFlight) {
         self.uncertain = None;
         let before = self.committed.rollouts.clone();
+        let mut standing: BTreeSet<_> = self.committed.orders.keys().cloned().collect();
         // an empty batch is not committed, nor is its time
         if !step.batch.is_empty() {
             disk::apply(&mut self.committed, &step.batch);
@@ -105,7 +109,13 @@ impl Oracle {
         for (event, verdict) in step.events.iter().zip(&step.verdicts) {
             match event {
                 Event::Listed(list) => self.declared(list.intents.iter()),
-                Event::Fetched(id, action) if *verdict == Verdict::Deploy => self.granted(&before, id, *action),
+                Event::Fetched(id, action) if *verdict == Verdict::Deploy => {
+                    self.granted(&before, &standing, id, *action);
+                }
+                Event::Order(Order::Give(order, _), _) if *verdict == Verdict::Accepted => {
+                    standing.insert(order.clone());
+                }
+                Event::Order(Order::Lift(order), _) => _ = standing.remove(order),
                 _ => {}
             }
         }
@@ -163,7 +173,7 @@ impl Oracle {
     }
 
     /// A gateway is given an order: was it allowed to have it?
-    fn granted(&mut self, before: &Rollouts, id: &ControllerId, action: ActionId) {
+    fn granted(&mut self, before: &Rollouts, standing: &BTreeSet<StandingOrder>, id: &ControllerId, action: ActionId) {
         let first = self.granted.insert((id.clone(), action));
         let durable = self.offers(id).into_iter().find_map(|(rollout_id, member)| {
             let order = member.action.as_ref().filter(|order| order.id == action && order.ever_fetched)?;
@@ -177,7 +187,10 @@ impl Oracle {
             return;
         }
         let was_stopped = before.get(&rollout_id).is_some_and(|rollout| rollout.tripped.is_some());
+        let name = Identity(identity.clone());
+        let orders = [StandingOrder::Pause(name.clone()), StandingOrder::Cancel(name), StandingOrder::Hold(id.clone())];
         for (fault, when) in [
+            (orders.iter().any(|order| standing.contains(order)), "against an order on the spot"),
             (self.held.contains(id), "while it is held"),
             (self.paused.contains(&identity), "while its rollout is paused"),
             (was_stopped, "after the limit was committed"),

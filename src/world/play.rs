@@ -14,7 +14,7 @@ use super::oracle::Oracle;
 use super::site::Site;
 use crate::device::ddi;
 use crate::engine::{self, Settings, Step};
-use crate::model::{ControllerId, JournalEntry, Listing, Presence, WaitingReason};
+use crate::model::{ControllerId, Event, JournalEntry, Listing, Order, Presence, WaitingReason};
 
 /// Something that happens at its time.
 #[derive(Debug)]
@@ -106,6 +106,8 @@ pub struct World {
     deeds_left: usize,
     /// What the manifests say.
     pub(super) declared: Option<Listing>,
+    /// What people gave and lifted on the spot so far.
+    pub(super) standing: Vec<(Order, String)>,
     /// The machine has no power.
     pub(super) dark: bool,
     pub(super) cut_next: bool,
@@ -146,6 +148,7 @@ impl World {
             deeds: Vec::new(),
             deeds_left: 0,
             declared: None,
+            standing: Vec::new(),
             dark: false,
             cut_next: false,
             link_up: true,
@@ -238,8 +241,13 @@ impl World {
                 self.declared = Some(listing);
                 self.declare();
             }
-            Deed::Drop(dropped) => self.tell_site(crate::model::Event::Dropped(dropped)),
-            Deed::Order(order, who) => self.tell_site(crate::model::Event::Order(order, who)),
+            Deed::Drop(dropped) => self.tell_site(Event::Dropped(dropped)),
+            Deed::Order(order, who) => {
+                if matches!(order, Order::Give(..) | Order::Lift(_)) {
+                    self.standing.push((order.clone(), who.clone()));
+                }
+                self.tell_site(Event::Order(order, who));
+            }
             Deed::SitePower(true) if self.dark => {
                 self.dark = false;
                 self.site_starts();

@@ -287,6 +287,41 @@ fn foreign_kinds_and_versions_are_refused() {
 }
 
 #[test]
+fn variants_are_read_and_stand_instead_of_one_file() {
+    let with = |artifact: &str| {
+        rollout("r", "").replace(&format!("sources: [\"file:os-2.swu\"], digest: \"{DIGEST}\", sizeBytes: 4"), artifact)
+    };
+    let variant = |matches: &str, size: u32| {
+        format!(
+            "{{match: {{matchLabels: {{{matches}}}}}, sources: [\"file:a.swu\"], digest: \"{DIGEST}\", sizeBytes: {size}}}"
+        )
+    };
+    let two = |a: &str, b: &str| with(&format!("variants: [{a}, {b}]"));
+    let spec = accepted(&two(&variant("soc: imx8", 4), &variant("attr.lamplighter.dev/soc: am62", 4)));
+    assert_eq!((spec.files().count(), spec.artifact.size), (2, 4));
+    let choose = |labels: &[(String, String)], reports: &[(String, String)]| {
+        let texts = |of: &[(String, String)]| of.iter().cloned().collect::<model::Texts>();
+        spec.variants.as_ref().unwrap().choose(&texts(labels), &texts(reports))
+    };
+    let soc = |value: &str| [("soc".to_owned(), value.to_owned())];
+    assert_eq!((choose(&soc("imx8"), &[]), choose(&[], &soc("am62")), choose(&[], &[])), (Some(0), Some(1), None));
+    for (text, words) in [
+        (with("variants: []"), "spec.artifact.variants: is empty"),
+        (with("variants: [{}]"), "spec.artifact.variants[0].digest: is missing"),
+        (two(&variant("a: b", 4), &variant("", 4)), "spec.artifact.variants[1].match: is empty"),
+        (two(&variant("a: b", 4), &variant("c: d", 5)), "variants[1].sizeBytes: is 5, but another variant says 4"),
+        (
+            with(&format!("sizeBytes: 4, variants: [{}]", variant("a: b", 4))),
+            "spec.artifact.sizeBytes: stands beside variants",
+        ),
+        (with("sizeBytes: 4"), "spec.artifact.sources: is missing; write it, or spec.artifact.variants instead"),
+        (two(&variant("a: b", 4), &variant("c: d", 4)) + "  maxBytes: 3\n", "spec.maxBytes: is 3, less than"),
+    ] {
+        refused_with(&text, &[words]);
+    }
+}
+
+#[test]
 fn values_out_of_bounds_are_refused_with_their_path() {
     let strategy = |text: &str| rollout("r", &format!("  strategy: {{{text}}}\n"));
     refused_with(&strategy("maxFailures: 0"), &["spec.strategy.maxFailures:", "at least 1"]);
@@ -478,4 +513,71 @@ fn wrong_site_files_are_refused_with_file_and_field() {
         assert!(error.contains(words) && error.contains("site.yaml"), "{words:?} is not in {error:?}");
     }
     assert!(config::load(Path::new("/dev/zero")).unwrap_err().to_string().contains("not a plain file"));
+}
+
+#[test]
+fn spread_and_gates_arrive() {
+    let spec = accepted(&rollout(
+        "r",
+        "  strategy: {spread: {label: example.com/line, maxInFlight: \"10%\", minHealthy: 1}}\n  gates: [{name: permit, file: \"/permits/{line}\"}, {http: \"http://plc.local:8080/idle/{name}\"}]\n",
+    ));
+    let spread = spec.strategy.spread.unwrap();
+    assert_eq!((spread.label.as_str(), spread.min_healthy), ("example.com/line", Some(Amount::Count(1))));
+    assert_eq!(spread.max_in_flight, Some("10%".parse().unwrap()));
+    let gates: Vec<_> = spec.gates.iter().map(|gate| (gate.name.as_deref(), gate.question.to_string())).collect();
+    assert_eq!(gates, [(Some("permit"), "/permits/{line}".into()), (None, "http://plc.local:8080/idle/{name}".into())]);
+}
+
+#[test]
+fn a_spread_that_says_nothing_or_can_never_be_met_is_refused() {
+    let spread = |text: &str| rollout("r", &format!("  strategy: {{spread: {{{text}}}}}\n"));
+    refused_with(&spread("label: line"), &["spec.strategy.spread", "neither maxInFlight nor minHealthy"]);
+    refused_with(&spread("maxInFlight: 1"), &["spec.strategy.spread.label", "is missing"]);
+    refused_with(&spread("label: \"a b\", maxInFlight: 1"), &["spread.label", "not a label's name"]);
+    refused_with(&spread("label: line, maxInFlight: 0"), &["spread.maxInFlight", "at least 1"]);
+    refused_with(&spread("label: line, minHealthy: 0"), &["spread.minHealthy", "at least 1"]);
+    refused_with(&spread("label: line, minHealthy: \"101%\""), &["spread.minHealthy"]);
+    refused_with(&spread("label: line, minHealthy: \"100%\""), &["spread.minHealthy", "is 100%", "use less"]);
+    refused_with(&spread("label: line, minHealty: 1"), &["did you mean minHealthy"]);
+}
+
+#[test]
+fn a_gate_that_can_never_be_asked_is_refused() {
+    let gate = |text: &str| rollout("r", &format!("  gates: [{text}]\n"));
+    refused_with(&gate("{}"), &["spec.gates[0]", "asks nothing"]);
+    refused_with(&gate("{file: /a, http: \"http://b/\"}"), &["spec.gates[0]", "both file and http"]);
+    refused_with(&gate("{file: permits}"), &["spec.gates[0].file", "absolute path"]);
+    refused_with(&gate("{file: /permits/../etc/shadow}"), &["spec.gates[0].file", "'..'"]);
+    refused_with(&gate("{file: \"/permits/{line\"}"), &["spec.gates[0].file", "brace"]);
+    refused_with(&gate("{file: \"/permits/{a b}\"}"), &["spec.gates[0].file", "no label's name"]);
+    refused_with(&gate("{http: \"http://{line}/x\"}"), &["spec.gates[0].http", "gates.allowHosts"]);
+    refused_with(&gate("{http: \"ftp://plc/x\"}"), &["spec.gates[0].http", "http:"]);
+    refused_with(&gate("{http: \"http://u:secret@plc/x\"}"), &["spec.gates[0].http", "password"]);
+    let nine = vec!["{file: /a}"; 9].join(", ");
+    refused_with(&gate(&nine), &["spec.gates", "at most 8"]);
+}
+
+#[test]
+fn what_gates_may_ask_and_the_sites_cap_are_checked() {
+    let site = |more: &str| {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("site.yaml");
+        let head = "apiVersion: lamplighter.dev/v1alpha1\nkind: SiteConfig\nsite: hall-7\nstate: s\nintake: {manifests: [m]}\ndevices: {listen: \"127.0.0.1:0\", insecure: true}\n";
+        std::fs::write(&file, format!("{head}{more}\n")).unwrap();
+        config::load(&file).map_err(|error| error.to_string())
+    };
+    let good =
+        site("gates: {allowPaths: [/permits/**], allowHosts: [\"plc.local:8080\"]}\nlimits: {maxInFlight: 7}").unwrap();
+    assert_eq!((good.max_in_flight, good.gates.paths.len(), good.gates.hosts.len()), (7, 1, 1));
+    let plain = site("").unwrap();
+    assert_eq!((plain.max_in_flight, plain.gates), (100, model::GateAllowance::default()), "nothing may be asked");
+    for (bad, word) in [
+        ("gates: {allowPaths: [/**]}", "gates.allowPaths[0]"),
+        ("gates: {allowPaths: [/a, b]}", "gates.allowPaths[1]"),
+        ("gates: {allowHosts: [plc/x]}", "gates.allowHosts[0]"),
+        ("limits: {maxInFlight: 0}", "limits.maxInFlight: is 0; use at least 1"),
+    ] {
+        let why = site(bad).unwrap_err();
+        assert!(why.contains(word), "{bad}: {why}");
+    }
 }

@@ -1,8 +1,10 @@
 //! People hold, pause, edit and set limits while gateways are on their way: nobody gets what they stopped.
 
 use lamplighter::engine::Step;
-use lamplighter::model::{Amount, ControllerId, Listing, RolloutSpec, WaveSpec};
-use lamplighter::world::{Ending, Endings, World};
+use lamplighter::model::{
+    Amount, ControllerId, Identity, Listing, Order, RolloutSpec, StandingOrder, Strategy as RolloutStrategy, WaveSpec,
+};
+use lamplighter::world::{Deed, Ending, Endings, World};
 
 use crate::disk;
 use crate::fate::{Character, FATES, Fate};
@@ -169,4 +171,47 @@ fn what_people_call_off_at_any_time_is_installed_by_nobody_who_had_not_got_it_wh
         updated += world.devices.iter().filter(|device| device.runs == NEW).count();
     }
     assert!(dropped > 30 && updated > 30, "{dropped} dropped their order, {updated} were beyond it");
+}
+
+#[test]
+fn what_people_say_on_the_spot_counts_whatever_the_hub_says_and_through_every_storm() {
+    let (mut waited, mut arrived) = (0, 0);
+    for seed in 0..20 {
+        let mut cast = cast(seed, 20, &[Fate::Good, Fate::Good, Fate::Cut(1), Fate::Noisy]);
+        everybody_reports(&mut cast);
+        let mut random = fastrand::Rng::with_seed(seed ^ 0x0bde5);
+        let name = Identity("to-2".into());
+        let again = RolloutSpec {
+            strategy: RolloutStrategy { max_in_flight: Amount::Count(7), ..fleet::rollout(NEW).strategy },
+            ..fleet::rollout(NEW)
+        };
+        let declarations = vec![
+            (0, declared(&cast, &[], fleet::rollout(NEW))),
+            (at(9), declared(&cast, &[], RolloutSpec { paused: true, ..fleet::rollout(NEW) })),
+            (at(12), declared(&cast, &[], again)),
+        ];
+        let endings = if seed % 2 == 0 { calm() } else { storm(seed, 20) };
+        let mut world = declared_world(seed, &cast, disk::memory(), declarations, endings);
+        let mut says = |at: u64, order: Order| world.plan(at, Deed::Order(order, "alice".into()));
+        let held = StandingOrder::Hold(cast[random.usize(0..20)].0.clone());
+        let (when, until) = (at(3) + random.u64(0..at(8)), at(20) + random.u64(0..at(10)));
+        says(at(2), Order::Give(held.clone(), Some("acceptance test".into())));
+        says(when, Order::Give(StandingOrder::Pause(name.clone()), None));
+        says(until, Order::Lift(StandingOrder::Pause(name)));
+        let stays = seed % 3 == 0;
+        if !stays {
+            says(until + at(5), Order::Lift(held.clone()));
+        }
+        run(&mut world);
+        judge_installs(&world);
+        everyone_is_at_an_end_or_waits(&world);
+        for device in &world.devices {
+            let is_held = StandingOrder::Hold(device.role.id.clone()) == held;
+            let kept_out = !is_held || !stays || device.runs != NEW;
+            assert!(kept_out, "it was held all the time\n{}", world.story(&device.role.id));
+            waited += usize::from(device.runs != NEW);
+            arrived += usize::from(device.runs == NEW);
+        }
+    }
+    assert!(arrived > 300 && waited < 100, "{arrived} arrived, {waited} did not");
 }

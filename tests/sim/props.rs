@@ -1,5 +1,6 @@
 //! What must hold whatever happens: any event, in any order, with any ids, over small fleets.
 
+mod brakes;
 mod checks;
 mod ops;
 mod run;
@@ -36,6 +37,19 @@ proptest! {
     fn the_same_while_updates_go_on(ops in proptest::collection::vec(ops::sensible(), 20..120)) {
         let mut run = Run::new();
         run.take(&Op::start());
+        for op in &ops {
+            run.take(op);
+        }
+    }
+
+    /// Nobody gets an order while too many of its line are under way, too few others are healthy, or its permit is not
+    /// known to be there.
+    #[test]
+    fn no_order_is_given_against_a_line_a_pair_or_a_permit(
+        spread in 1_u8..4, gated: bool, ops in proptest::collection::vec(ops::braked(), 40..110)
+    ) {
+        let mut run = Run::new();
+        run.take(&Op::start_with(spread, gated));
         for op in &ops {
             run.take(op);
         }

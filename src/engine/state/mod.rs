@@ -1,6 +1,7 @@
 //! What the site knows. Rebuilt from the records after every start; the few fields that are not on disk say so.
 
 mod action;
+mod gate;
 mod gateway;
 mod member;
 mod orders;
@@ -10,13 +11,15 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 pub use action::Action;
+pub use gate::GateSaid;
 pub use gateway::{Gateway, Served};
 pub use member::{Member, Step};
 pub use orders::Orders;
 pub use rollout::{Frozen, Rollout, Tripped, Wave};
 
 use crate::model::{
-    ActionId, Client, ControllerId, Digest, Presence, Refusal, RolloutId, Settings, Sums, Version, poll_interval,
+    ActionId, Client, ControllerId, Digest, GateKey, Presence, Refusal, RolloutId, Settings, SiteTime, Source, Sums,
+    Version, poll_interval,
 };
 
 /// Everything.
@@ -37,6 +40,10 @@ pub struct State {
     pub drops: BTreeMap<Digest, u64>,
     /// What people said on the spot, and has not been lifted.
     pub orders: Orders,
+    /// What gates said when they were asked last. Not on disk: an answer is good for seconds.
+    pub gates: BTreeMap<GateKey, GateSaid>,
+    /// What was asked before has no meaning any more: the process started or stood still then. Not on disk.
+    pub asks_since: SiteTime,
     /// The first complete list of this process came. Not on disk: every start reads the manifests again.
     pub listed: bool,
     /// What the last list refused. Not on disk.
@@ -56,6 +63,8 @@ pub struct Site {
     pub arrivals: u64,
     /// The store before this one was lost: nothing is offered until a person says so.
     pub lost: bool,
+    /// The poll interval that gateways were told last; what the site file says now may be another one.
+    pub told: Option<Duration>,
 }
 
 /// An artifact that was looked for.
@@ -67,6 +76,8 @@ pub struct Artifact {
     pub failed: Option<String>,
     /// What rollouts called it that are gone, oldest first: name and version.
     pub names: Vec<(String, Version)>,
+    /// Its size, and where the last of these had it from.
+    pub kept: Option<(u64, Vec<Source>)>,
 }
 
 impl State {
@@ -87,6 +98,14 @@ impl State {
     /// What a gateway without work is told.
     pub fn told(&self, gateway: &ControllerId) -> Duration {
         poll_interval::told(self.settings.poll_interval, gateway.as_str())
+    }
+
+    /// The interval at which a gateway comes, if that is not what it is told now: it polls at that one, or it was told a
+    /// longer one before and has not heard the new one.
+    pub fn comes_by(&self, gateway: &Gateway) -> Option<Duration> {
+        let before = self.site.told.filter(|told| *told > self.settings.poll_interval);
+        let told = || before.map(|told| poll_interval::told(told, gateway.spec.controller_id.as_str()));
+        gateway.interval.or_else(told)
     }
 
     /// How long a gateway that is there may take to come by: two of its intervals.

@@ -9,7 +9,7 @@ use super::order::OrderLine;
 use super::stops::{holds, stops};
 use crate::device::Progress;
 use crate::engine::{self, Expectation, Member, Rollout, State, Step};
-use crate::model::{ControllerId, JournalEntry, SiteTime, Texts, WaitingReason};
+use crate::model::{ControllerId, JournalEntry, SiteTime, SkippedReason, Texts, WaitingReason};
 
 /// So many of the newest rows of the journal are looked through.
 pub const ROWS_FOR_WHY: usize = 4_000;
@@ -57,6 +57,9 @@ pub struct MemberWhy {
     pub rollout: String,
     /// To which version.
     pub version: String,
+    /// Which of the rollout's variants it gets, from 1, if there are several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variant: Option<u32>,
     /// How far it is.
     pub step: String,
     /// For how long by now.
@@ -65,6 +68,9 @@ pub struct MemberWhy {
     pub reason: Option<String>,
     /// What step and reason mean.
     pub meaning: String,
+    /// What it waits for just now: which cap, which line, which gate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub because: Option<String>,
     /// What a person can do; nothing, if that is so.
     pub remedy: Option<String>,
     /// What has to happen before it goes on.
@@ -135,24 +141,27 @@ pub fn why(
 ) -> Option<Why> {
     let (id, gateway) = names::gateway(state, who)?;
     let mut rollouts: Vec<_> =
-        state.rollouts.values().filter_map(|rollout| Some((rollout, rollout.members.get(id)?))).collect();
-    rollouts.sort_by_key(|(rollout, _)| std::cmp::Reverse(rollout.arrival));
+        state.rollouts.iter().filter_map(|(at, rollout)| Some(((*at, rollout), rollout.members.get(id)?))).collect();
+    rollouts.sort_by_key(|((_, rollout), _)| std::cmp::Reverse(rollout.arrival));
     let progress = progress(id);
     Some(Why {
         running: true,
         saved_at: None,
         name: gateway.spec.name.clone(),
         controller_id: id.to_string(),
-        presence: format!("{:?}", gateway.presence),
+        presence: gateway.presence.to_string(),
         polled_ago_seconds: polled(id).map(|at| now.since(at).as_secs()),
         hold: engine::is_held(state, gateway),
         holds: holds(state, id, gateway, now),
-        client: format!("{:?}", gateway.client),
+        client: gateway.client.to_string(),
         labels: gateway.spec.labels.clone(),
         attributes: gateway.attributes.clone(),
         rollouts: rollouts
             .into_iter()
-            .map(|(rollout, member)| member_why(state, rollout, member, now, progress.as_ref()))
+            .map(|((at, rollout), member)| MemberWhy {
+                because: engine::because(state, now, at, id),
+                ..member_why(state, rollout, member, now, progress.as_ref())
+            })
             .collect(),
         journal: journal.iter().filter(|row| row.gateway.as_deref() == Some(id.as_str())).map(journal_line).collect(),
     })
@@ -170,11 +179,17 @@ fn member_why(
     let current = progress.filter(|progress| member.open_action().is_some_and(|order| order.id == progress.action));
     MemberWhy {
         rollout: rollout.identity.to_string(),
-        version: rollout.spec.artifact.key.to_string(),
-        step: member.step.name().into(),
+        version: rollout.file_for(member).key.to_string(),
+        variant: variant(rollout, member),
+        step: member.step_name().into(),
         step_seconds: now.since(member.since).as_secs(),
-        reason: reason(member.step),
-        meaning: meaning.into(),
+        reason: reason(member),
+        meaning: if member.reverting {
+            format!("it goes back to what it ran before: {meaning}")
+        } else {
+            meaning.into()
+        },
+        because: None,
         remedy: (remedy != NOTHING).then(|| remedy.into()),
         expected: engine::expected(state, rollout, member, now).map(|expected| ExpectedLine::of(expected, now)),
         stops: if member.step == Step::Waiting(WaitingReason::Paused) {
@@ -198,6 +213,13 @@ fn member_why(
     }
 }
 
+fn variant(rollout: &Rollout, member: &Member) -> Option<u32> {
+    let chosen = rollout.spec.variants.is_some()
+        && rollout.frozen.is_some()
+        && member.step != Step::Skipped(SkippedReason::NoVariant);
+    chosen.then(|| u32::from(member.variant) + 1)
+}
+
 /// What reasons say where a person need not do anything.
 const NOTHING: &str = "nothing";
 
@@ -212,6 +234,7 @@ fn words(step: Step) -> (&'static str, &'static str) {
         Step::Installing => ("the gateway has the whole artifact and has not said yet how it went", NOTHING),
         Step::Confirming => ("the gateway says that it is done; the proof of it is awaited", NOTHING),
         Step::Updated => ("the gateway is on the rollout's version", NOTHING),
+        Step::RolledBack => ("the gateway is there", NOTHING),
     }
 }
 
@@ -220,7 +243,7 @@ fn due(member: &Member, now: SiteTime) -> Option<u64> {
     let next = match member.step {
         Step::Waiting(WaitingReason::Cancelling) => member.open_action()?.deadline,
         Step::Waiting(_) => member.retry_at,
-        Step::Updated | Step::Failed(_) | Step::Skipped(_) => None,
+        Step::Updated | Step::RolledBack | Step::Failed(_) | Step::Skipped(_) => None,
         _ => member.action.as_ref()?.deadline,
     };
     next.map(|at| at.since(now).as_secs())

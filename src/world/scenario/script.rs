@@ -11,7 +11,7 @@ use super::cast::{Cast, Declared};
 use super::read::{moment, wall};
 use super::typed::{TypedEvent, TypedLink, TypedScenario, TypedSite, TypedSwitch, TypedWho};
 use super::who::chosen;
-use crate::model::{Digest, Dropped, Intent, Listing, Order};
+use crate::model::{ControllerId, Digest, Dropped, Identity, Intent, Listing, Order, StandingOrder};
 use crate::resources::{self, Document, FieldError, Kinds, Object, Setting};
 use crate::world::deed::Deed;
 
@@ -134,8 +134,10 @@ impl Writer<'_> {
             TypedEvent { remove: Some(names), .. } => self.remove(field, at, names)?,
             TypedEvent { drop: manifests, .. } if !manifests.is_empty() => self.drop(field, at, manifests)?,
             TypedEvent { person: Some(words), .. } => {
-                let order = order(words).map_err(|why| FieldError::new(format!("{field}.person"), why))?;
-                self.plan(at, Deed::Order(order, "technician".into()), format!("a person says: {words}"));
+                let orders = orders(words).map_err(|why| FieldError::new(format!("{field}.person"), why))?;
+                for order in orders {
+                    self.plan(at, Deed::Order(order, "technician".into()), format!("a person says: {words}"));
+                }
             }
             TypedEvent { site: Some(site), .. } => self.site(at, *site),
             TypedEvent { link: Some(link), .. } => {
@@ -211,12 +213,24 @@ impl Writer<'_> {
     }
 }
 
-/// What a person says on the spot, in the words of the command line.
-fn order(words: &str) -> Result<Order, String> {
-    match words.split_whitespace().collect::<Vec<_>>().as_slice() {
-        ["resume"] => Ok(Order::Resume),
-        _ => Err(format!("{words:?} is not an order such as resume")),
-    }
+/// What a person says on the spot, in the words of the command line; gateways by their controller ids.
+fn orders(words: &str) -> Result<Vec<Order>, String> {
+    let rollout = |name: &str| Identity(name.to_owned());
+    let gateway = |id: &str| id.parse::<ControllerId>().map_err(|why| format!("{id:?}: {why}"));
+    Ok(match words.split_whitespace().collect::<Vec<_>>().as_slice() {
+        ["resume"] => vec![Order::Resume],
+        ["pause", name] => vec![Order::Give(StandingOrder::Pause(rollout(name)), None)],
+        ["cancel", name] => vec![Order::Give(StandingOrder::Cancel(rollout(name)), None)],
+        ["resume", name] => {
+            [StandingOrder::Cancel(rollout(name)), StandingOrder::Pause(rollout(name))].map(Order::Lift).into()
+        }
+        ["hold", id] => vec![Order::Give(StandingOrder::Hold(gateway(id)?), None)],
+        ["unhold", id] => vec![Order::Lift(StandingOrder::Hold(gateway(id)?))],
+        ["retry", name, ids @ ..] => {
+            vec![Order::Retry(rollout(name), ids.iter().map(|id| gateway(id)).collect::<Result<_, _>>()?)]
+        }
+        _ => return Err(format!("{words:?} is not an order such as resume, pause press-fw or hold gw-1")),
+    })
 }
 
 fn names(manifests: &[Value]) -> String {

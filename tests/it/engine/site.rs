@@ -46,15 +46,19 @@ pub fn rollout(name: &str, to: &str) -> RolloutSpec {
     let source = Source::File { dir: "/manifests".into(), name: format!("{name}-{to}.swu") };
     RolloutSpec {
         artifact: ArtifactSpec { key, size: 1_000, sources: vec![source] },
+        variants: None,
         selector: Selector { match_labels: [("site".into(), "hall".into())].into() },
         strategy: Strategy { max_in_flight: many(), max_failures: many(), ..Strategy::default() },
+        gates: Vec::new(),
         deadlines: Deadlines::default(),
         attempts: Bounds::ATTEMPTS,
         max_bytes: None,
         confirm_by: ConfirmBy::Auto,
         windows: Windows::default(),
+        allow_downgrade: false,
         paused: false,
         cancelled: false,
+        retry_token: None,
     }
 }
 
@@ -105,6 +109,7 @@ impl Site {
         let settings = Settings {
             poll_interval: INTERVAL,
             download_slots: 1_000,
+            max_in_flight: 1_000,
             version_keys: BTreeMap::new(),
             time_zone: Zone::utc(),
         };
@@ -205,13 +210,23 @@ impl Site {
         self.happens(Event::Started);
     }
 
+    /// The same as the process does it: the first step hears what the manifests say.
+    pub fn restart_whole(&mut self) {
+        self.core = Core::rebuild(self.disk.clone(), self.settings.clone(), ActionId::base(BASE + 1_000));
+        self.board.clear();
+        self.step(vec![Event::Started, Event::Listed(self.listing())]);
+    }
+
     /// The manifests are read.
     pub fn list(&mut self) {
+        self.happens(Event::Listed(self.listing()));
+    }
+
+    fn listing(&self) -> Listing {
         let gateways = self.gateways.values().cloned().map(Intent::Gateway);
         let rollouts =
             self.rollouts.iter().map(|(name, spec)| Intent::Rollout(Identity(name.clone()), spec.clone().into()));
-        let intents = gateways.chain(rollouts).collect();
-        self.happens(Event::Listed(Listing { intents, refused: vec![] }));
+        Listing { intents: gateways.chain(rollouts).collect(), refused: vec![] }
     }
 
     /// Every artifact that a manifest names is in the cache.

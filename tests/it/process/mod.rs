@@ -10,6 +10,7 @@ mod drops_and_power;
 mod drops_and_reports;
 mod edits;
 mod full_disk;
+mod gates;
 mod init;
 mod journal;
 mod kept_state;

@@ -135,7 +135,9 @@ pub fn time(n: u64) -> SavedTime {
 
 pub fn site(n: u64) -> SiteRecord {
     let base = ActionId::base(42);
-    SiteRecord { action_base: base, action_next: base.next(), rollout_next: RolloutId(n), arrivals: n, lost: false }
+    let told = Some(Duration::from_secs(n));
+    let (action_next, rollout_next) = (base.next(), RolloutId(n));
+    SiteRecord { action_base: base, action_next, rollout_next, arrivals: n, lost: false, told }
 }
 
 pub fn gateway_id(n: u32) -> ControllerId {
@@ -155,6 +157,7 @@ pub fn gateway(id: &ControllerId, padding: usize) -> GatewayRecord {
         origin: DeclaredBy::Drop,
         listed: true,
         presence: Presence::Polling,
+        failed: true,
         interval: Some(Duration::from_secs(60)),
         client: Client::default(),
         attributes: [("gateway-os".into(), "1.4.2".into()), ("note".into(), "x".repeat(padding))].into(),
@@ -186,6 +189,9 @@ pub fn member(n: u64) -> MemberRecord {
     MemberRecord {
         wave: Some(1),
         joiner: false,
+        variant: 1,
+        back: None,
+        reverting: false,
         step: if n.is_multiple_of(3) { StepRecord::Failed(FailedReason::NoFeedback) } else { StepRecord::Downloading },
         since: SiteTime(n),
         attempts: 1,
@@ -203,15 +209,19 @@ pub fn rollout(n: u64) -> RolloutRecord {
     let source = Source::File { dir: "/etc/lamplighter/manifests".into(), name: "gateway-os.swu".into() };
     let spec = RolloutSpec {
         artifact: ArtifactSpec { key, size: n, sources: vec![source] },
+        variants: None,
         selector: Selector { match_labels: [("line".into(), "3".into())].into() },
         strategy: Strategy { max_in_flight: Amount::Count(5), ..Strategy::default() },
+        gates: Vec::new(),
         deadlines: Deadlines::default(),
         attempts: 3,
         max_bytes: None,
         confirm_by: ConfirmBy::Auto,
         windows: windows(),
+        allow_downgrade: false,
         paused: false,
         cancelled: false,
+        retry_token: None,
     };
     RolloutRecord {
         identity: Identity("spring".into()),
@@ -219,11 +229,15 @@ pub fn rollout(n: u64) -> RolloutRecord {
         spec,
         origin: DeclaredBy::Manifest,
         listed: true,
+        unlisted_at: None,
         replaced: false,
         frozen: None,
         tripped: None,
         cancelled: false,
         ready_at: None,
+        backs: Vec::new(),
+        rolled_back_at: None,
+        retried: None,
     }
 }
 
@@ -239,7 +253,7 @@ pub fn digest(n: u8) -> Digest {
 }
 
 pub fn artifact(n: u64) -> ArtifactRecord {
-    ArtifactRecord { sums: Sums { sha1: format!("{n:040x}"), md5: format!("{n:032x}") }, names: vec![] }
+    ArtifactRecord { sums: Sums { sha1: format!("{n:040x}"), md5: format!("{n:032x}") }, names: vec![], kept: None }
 }
 
 pub fn entry(n: u64) -> JournalEntry {

@@ -51,6 +51,28 @@ impl Run {
         assert!(!any_new || downloads <= SLOTS, "{downloads} downloads, {SLOTS} may be");
     }
 
+    /// Nobody is offered anything against an order that stands, and no offer outlives one that was not fetched.
+    pub(super) fn stands_still_where_people_say_so(&self, before: &State, ordered: bool) {
+        let state = self.core.state();
+        for (rollout_id, rollout) in &state.rollouts {
+            let stopped = state.orders.names(&rollout.identity);
+            for (id, member) in &rollout.members {
+                let stands = stopped || engine::is_held(state, &state.gateways[id]);
+                assert!(!stands || member.step != Step::Offered, "{id} is offered {} all the same", rollout.identity);
+            }
+            let opened = |state: &State| {
+                let frozen = state.rollouts.get(rollout_id).and_then(|rollout| rollout.frozen.as_ref());
+                frozen.map_or(0, |frozen| frozen.waves.iter().filter(|wave| wave.opened_at.is_some()).count())
+            };
+            // an order may come in the same step, after the wave opened
+            assert!(
+                ordered || !stopped || opened(state) == opened(before),
+                "a wave of {} opened all the same",
+                rollout.identity
+            );
+        }
+    }
+
     pub(super) fn uses_no_id_twice(&mut self) {
         for (rollout_id, rollout) in &self.core.state().rollouts {
             for (id, member) in &rollout.members {
@@ -108,7 +130,7 @@ impl Run {
         let mut rebuilt = core(self.records.clone());
         let mut expected = self.core.state().clone();
         for gateway in expected.gateways.values_mut() {
-            (gateway.bodies, gateway.idle_since) = (0, SiteTime::default());
+            (gateway.bodies, gateway.idle_since, gateway.heard) = (0, SiteTime::default(), false);
         }
         forget_allowances(&mut expected);
         for rollout in expected.rollouts.values_mut() {
@@ -120,6 +142,7 @@ impl Run {
             }
         }
         (expected.listed, expected.refused) = (false, Vec::new());
+        (expected.gates, expected.asks_since) = Default::default();
         expected.artifacts.retain(|_, artifact| artifact.sums.is_some());
         expected.artifacts.values_mut().for_each(|artifact| artifact.failed = None);
         assert_eq!(rebuilt.state(), &expected, "the records do not say it all");

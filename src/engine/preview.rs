@@ -4,7 +4,7 @@
 use super::brake::{self, Load};
 use super::draft::Draft;
 use super::state::{Frozen, Member, Rollout, State, Step, Wave};
-use super::{declare, members, wave};
+use super::{declare, members, wave, window};
 use crate::model::{
     ControllerId, DeclaredBy, Identity, Intent, Now, RolloutId, SiteTime, SkippedReason, WaitingReason,
 };
@@ -65,8 +65,11 @@ pub fn plan(state: &State, id: RolloutId, now: SiteTime) -> Option<Plan<'_>> {
     let strategy = &rollout.spec.strategy;
     // every wave open: what would still hold a member then?
     let all_open = waves.iter().map(|wave| Wave { opened_at: Some(now), ..wave.clone() }).collect();
-    let mut opened =
-        Rollout { frozen: Some(Frozen { total, waves: all_open }), ready_at: Some(now), ..rollout.clone() };
+    let mut opened = Rollout {
+        frozen: Some(Frozen { total, waves: all_open, rollback: false }),
+        ready_at: Some(now),
+        ..rollout.clone()
+    };
     for (gateway, at) in &of_wave {
         if let Some(member) = opened.members.get_mut(*gateway) {
             member.wave = *at;
@@ -132,7 +135,7 @@ fn judged<'s>(
     let version = state.gateways.get(gateway).and_then(|gateway| state.settings.version_of(gateway, name));
     let skip = rollout.has_target(member, version.as_ref()).then_some(SkippedReason::AlreadyInstalled);
     let not_open = (!open).then_some(WaitingReason::WaveNotOpen);
-    let room = matches!(stored, WaitingReason::MaxInFlight | WaitingReason::DownloadSlot).then_some(stored);
+    let room = stored.is_for_room().then_some(stored);
     let holds = [halt, not_open, then].into_iter().flatten().min().or(room);
     Planned { gateway, step: member.step, holds, then: then.filter(|then| Some(*then) != holds), skip }
 }
@@ -166,6 +169,7 @@ pub fn declared(state: &State, now: Now, intents: Vec<Intent>) -> (State, Vec<Ro
             }
         }
     }
+    window::look(&mut draft);
     for id in draft.state.rollouts.keys().copied().collect::<Vec<_>>() {
         let before = draft.state.rollouts.get(&id).map(|rollout| rollout.members.len());
         members::sync(&mut draft, id);

@@ -46,7 +46,7 @@ pub struct Progress {
 
 /// Every declared gateway's signs of life.
 #[derive(Debug)]
-pub struct Presence {
+pub struct Attendance {
     pacing: Pacing,
     /// Boxed: half of a hash map's room is empty, and a track is large.
     tracks: HashMap<ControllerId, Box<Track>>,
@@ -54,7 +54,7 @@ pub struct Presence {
     due: BTreeSet<(SiteTime, ControllerId)>,
 }
 
-impl Presence {
+impl Attendance {
     /// Nobody is known yet.
     pub fn new(pacing: Pacing) -> Self {
         Self { pacing: checked(pacing), tracks: HashMap::new(), due: BTreeSet::new() }
@@ -103,6 +103,10 @@ impl Presence {
         let mut events: Vec<Event> = self.heard(id, now).into_iter().collect();
         let pacing = self.pacing.of(id.as_str());
         let track = self.track(id);
+        // who counted as there when the site started is told of as well: only now is it known
+        if !std::mem::replace(&mut track.told, true) && events.is_empty() {
+            events.push(Event::Seen(id.clone()));
+        }
         if track.polled(now, pacing) {
             events.push(Event::Pace(id.clone(), track.pace()));
         }
@@ -157,7 +161,7 @@ impl Presence {
         events
     }
 
-    /// When to call [`Presence::due`] next.
+    /// When to call [`Attendance::due`] next.
     pub fn next_due(&self) -> Option<SiteTime> {
         self.due.first().map(|(at, _)| *at)
     }
