@@ -108,8 +108,10 @@ fn listing(gateways: usize, spread: Option<Spread>) -> Listing {
         max_bytes: None,
         confirm_by: ConfirmBy::ReportedVersion,
         windows: Windows::default(),
+        allow_downgrade: false,
         paused: false,
         cancelled: false,
+        retry_token: None,
     };
     let gateway = |number| GatewaySpec {
         name: id(number).to_string(),

@@ -174,7 +174,7 @@ const STORE_LOST: &str = "The store was lost: holds, pauses and what gateways ru
 fn rollouts(rollouts: &[RolloutLine]) -> String {
     let counts = |rollout: &RolloutLine| {
         let summary = &rollout.summary;
-        [summary.updating, summary.pending, summary.offline, summary.failed, summary.skipped]
+        [summary.updating, summary.pending, summary.offline, summary.failed, summary.skipped, summary.rolled_back]
     };
     // a column of zeros says nothing, and takes what a narrow terminal has
     let told: Vec<usize> = (0..COUNTS.len())
@@ -227,7 +227,7 @@ fn orders(status: &Status) -> String {
     text
 }
 
-const COUNTS: [&str; 5] = ["UPDATING", "PENDING", "OFFLINE", "FAILED", "SKIPPED"];
+const COUNTS: [&str; 6] = ["UPDATING", "PENDING", "OFFLINE", "FAILED", "SKIPPED", "ROLLED BACK"];
 
 fn gateways(list: &[GatewayLine]) -> String {
     if list.is_empty() {

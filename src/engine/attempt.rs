@@ -176,8 +176,10 @@ impl Draft<'_> {
             }
         });
         self.edit_gateway(id, |gateway| gateway.failed = false);
-        self.step(rollout, id, Step::Updated);
-        self.note_member(What::Updated, rollout, id, proof);
+        let back = self.member(rollout, id).is_some_and(|member| member.reverting);
+        let (step, what) = if back { (Step::RolledBack, What::RolledBack) } else { (Step::Updated, What::Updated) };
+        self.step(rollout, id, step);
+        self.note_member(what, rollout, id, proof);
     }
 
     /// A member needs nothing from this rollout.

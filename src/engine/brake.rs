@@ -1,6 +1,7 @@
 //! The brakes: why a member may not be offered its update, or not yet. Nothing else decides this.
 
 use super::state::{Gateway, Member, Rollout, State, Step};
+use super::{guard, rollback};
 use crate::model::{ControllerId, Presence, RolloutId, SiteTime, WaitingReason};
 
 /// How much is under way.
@@ -45,6 +46,7 @@ pub(super) fn halt(state: &State, rollout: &Rollout) -> Option<WaitingReason> {
         (state.site.lost, WaitingReason::StoreLost),
         (!state.listed || !rollout.listed, WaitingReason::Unlisted),
         (is_stopped(state, rollout), WaitingReason::Paused),
+        (rollout.conflict, WaitingReason::DigestConflict),
     ];
     first(brakes)
 }
@@ -65,7 +67,8 @@ pub(super) fn standing(
     if own == Some(WaitingReason::Cancelling) && member.is_cancelling() {
         return own;
     }
-    [halt(state, rollout), own].into_iter().flatten().min()
+    let halt = if member.reverting { rollback::halt(state, rollout) } else { halt(state, rollout) };
+    [halt, own].into_iter().flatten().min()
 }
 
 /// The brake on the member itself, whatever holds its rollout.
@@ -96,8 +99,9 @@ pub(super) fn own(
         (is_held(state, gateway), WaitingReason::Held),
         (gateway.duplicate, WaitingReason::DuplicateIdentity),
         (gateway.unknown_version, WaitingReason::UnknownVersion),
+        (!member.reverting && guard::is_in_doubt(state, rollout, gateway_id, member), WaitingReason::NotComparable),
         (!has_file, WaitingReason::ArtifactNotVerified),
-        (!wave_open, WaitingReason::WaveNotOpen),
+        (!wave_open && !member.reverting, WaitingReason::WaveNotOpen),
         (gateway.unsettled || elsewhere.is_some_and(Member::is_cancelling), WaitingReason::Cancelling),
         // an order that waits half-way does not keep a gateway from another: what it waits for may never come
         (elsewhere.is_some_and(|member| !matches!(member.step, Step::Waiting(_))), WaitingReason::ActionOpen),

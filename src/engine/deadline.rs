@@ -29,7 +29,7 @@ pub(super) fn run(draft: &mut Draft, id: RolloutId) {
             Step::Waiting(_) => half_way(draft, id, &gateway),
             Step::Skipped(SkippedReason::Cancelled) => draft.settled(id, &gateway),
             // an order left open for a last word that did not come
-            Step::Updated | Step::Failed(_) | Step::Skipped(_) => draft.close(id, &gateway),
+            Step::Updated | Step::RolledBack | Step::Failed(_) | Step::Skipped(_) => draft.close(id, &gateway),
         }
     }
     gone_after_fetching(draft, id);

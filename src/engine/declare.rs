@@ -2,9 +2,9 @@
 
 use std::rc::Rc;
 
-use super::cancel;
 use super::draft::Draft;
 use super::state::{Gateway, Rollout};
+use super::{cancel, retry};
 use crate::model::{ControllerId, DeclaredBy, GatewaySpec, Identity, Newcomer, RolloutId, RolloutSpec, Verdict, What};
 
 /// A site that accepts whoever comes must not fill its disk with them.
@@ -94,7 +94,9 @@ fn revision(draft: &mut Draft, identity: Identity, spec: RolloutSpec, origin: De
                     (rollout.spec, rollout.origin, rollout.listed) = (Rc::new(spec), origin, true);
                     // its windows may be others
                     rollout.gate = None;
+                    rollout.unlisted_at = None;
                 });
+                retry::by_token(draft, id);
             }
             return id;
         }
@@ -110,14 +112,20 @@ fn revision(draft: &mut Draft, identity: Identity, spec: RolloutSpec, origin: De
     let rollout = Rollout {
         identity,
         arrival,
+        retried: spec.retry_token.clone(),
         spec: Rc::new(spec),
         origin,
         listed: true,
+        unlisted_at: None,
         replaced: false,
         frozen: None,
         tripped: None,
         cancelled: false,
         ready_at: None,
+        backs: Vec::new(),
+        rolled_back_at: None,
+        rollback_stalled: false,
+        conflict: false,
         members: Default::default(),
         queue: Rc::default(),
         next_due: None,

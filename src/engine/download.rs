@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use super::attempt::Then;
-use super::brake;
 use super::draft::Draft;
 use super::room::Room;
 use super::settle::settle;
 use super::state::{Rollout, Served, Step};
+use super::{brake, conflict};
 use crate::model::{ActionId, Bytes, ControllerId, Digest, FailedReason, RolloutId, Verdict, What};
 
 /// What was served is remembered for so many artifacts per gateway.
@@ -53,6 +53,9 @@ pub(super) fn fetched(draft: &mut Draft, id: &ControllerId, action: ActionId) ->
 /// The gateway asks for bytes; they may leave only under an order that it has in hand.
 pub(super) fn requested(draft: &mut Draft, id: &ControllerId, digest: Digest, bytes: Bytes) -> Verdict {
     let Some(rollout) = in_hand(draft, id, &digest) else { return Verdict::Withdrawn };
+    if draft.state.rollouts.get(&rollout).is_some_and(|rollout| rollout.conflict) {
+        return Verdict::Withdrawn;
+    }
     if bytes == Bytes::Some
         && let Some(spent) = over_budget(draft, rollout, id)
     {
@@ -159,6 +162,9 @@ pub(super) fn body_ended(draft: &mut Draft, id: &ControllerId, digest: &Digest, 
 }
 
 fn remember(draft: &mut Draft, id: &ControllerId, digest: Digest, fully: bool) {
+    if draft.state.gateways.get(id).is_some_and(|it| !it.served.iter().any(|served| served.digest == digest)) {
+        conflict::first_byte(draft, &digest);
+    }
     draft.edit_gateway(id, |gateway| match gateway.served.iter_mut().find(|served| served.digest == digest) {
         Some(served) => served.fully |= fully,
         None => {

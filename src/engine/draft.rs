@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::allowance::Allowance;
 use super::state::{Action, Artifact, Gateway, Member, Rollout, Site, State, Step};
 use crate::model::{
-    ActionId, ArtifactKey, ControllerId, Digest, Given, Identity, JournalEntry, Now, RolloutId, StandingOrder, What,
+    ActionId, ArtifactSpec, ControllerId, Digest, Given, Identity, JournalEntry, Now, RolloutId, StandingOrder, What,
 };
 
 /// So many names are kept of one file.
@@ -77,6 +77,12 @@ impl<'s> Draft<'s> {
             rollout.members.contains_key(id) || rollout.spec.selector.selects(&gateway.spec.labels)
         });
         self.changes.touched.extend(concerned.map(|(id, _)| *id));
+    }
+
+    /// What the members of a rollout may see may have changed.
+    pub(super) fn see_members(&mut self, rollout: RolloutId) {
+        let members = self.state.rollouts.get(&rollout).into_iter().flat_map(|rollout| rollout.members.keys());
+        self.changes.seen.extend(members.cloned());
     }
 
     pub(super) fn take_touched(&mut self) -> BTreeSet<RolloutId> {
@@ -154,7 +160,7 @@ impl<'s> Draft<'s> {
         if let Some(rollout) = self.state.rollouts.remove(&id) {
             self.changes.rollouts.insert(id);
             self.changes.stirred = true;
-            rollout.spec.files().for_each(|file| self.name_artifact(&file.key));
+            rollout.spec.files().for_each(|file| self.name_artifact(file));
             for gateway in rollout.members.into_keys() {
                 self.changes.seen.insert(gateway.clone());
                 self.changes.members.insert((id, gateway));
@@ -269,7 +275,8 @@ impl<'s> Draft<'s> {
     }
 
     /// Keeps what a rollout that goes called its artifact: a gateway may report that version for years.
-    fn name_artifact(&mut self, key: &ArtifactKey) {
+    fn name_artifact(&mut self, file: &ArtifactSpec) {
+        let key = &file.key;
         let cached = self.state.artifacts.get_mut(&key.digest).filter(|artifact| artifact.sums.is_some());
         let Some(artifact) = cached else { return };
         let name = (key.name.clone(), key.version.clone());
@@ -278,8 +285,9 @@ impl<'s> Draft<'s> {
                 artifact.names.remove(0);
             }
             artifact.names.push(name);
-            self.changes.artifacts.insert(key.digest);
         }
+        artifact.kept = Some((file.size, file.sources.clone()));
+        self.changes.artifacts.insert(key.digest);
     }
 
     pub(super) fn member(&self, rollout: RolloutId, id: &ControllerId) -> Option<&Member> {

@@ -77,7 +77,7 @@ pub fn expected(state: &State, rollout: &Rollout, member: &Member, now: SiteTime
         Step::Offered | Step::Downloading | Step::Installing | Step::Confirming => {
             Expectation { what: Awaited::Gateway, at: deadline }
         }
-        Step::Updated | Step::Failed(_) | Step::Skipped(_) => return None,
+        Step::Updated | Step::RolledBack | Step::Failed(_) | Step::Skipped(_) => return None,
     })
 }
 
@@ -87,6 +87,8 @@ fn waiting(state: &State, rollout: &Rollout, member: &Member, (reason, now): (Wa
         | WaitingReason::Unlisted
         | WaitingReason::Held
         | WaitingReason::DuplicateIdentity
+        | WaitingReason::NotComparable
+        | WaitingReason::DigestConflict
         | WaitingReason::Paused => awaited(Awaited::Person),
         WaitingReason::ArtifactNotVerified => awaited(Awaited::Artifact),
         WaitingReason::WaveNotOpen => wave(state, rollout),
@@ -130,7 +132,9 @@ pub fn expected_of(state: &State, rollout: &Rollout, now: SiteTime) -> Option<Ex
         Phase::Reconciling(ReconcilingReason::WaveOpen | ReconcilingReason::Soaking, _) => wave(state, rollout),
         Phase::Reconciling(ReconcilingReason::OutsideWindow, _) => window(rollout, now),
         Phase::Reconciling(ReconcilingReason::WaitingForClock, _) => awaited(Awaited::Clock),
-        Phase::Reconciling(ReconcilingReason::Cancelling, _) => awaited(Awaited::Gateway),
+        Phase::Reconciling(ReconcilingReason::Cancelling | ReconcilingReason::RollingBack, _) => {
+            awaited(Awaited::Gateway)
+        }
         Phase::Reconciling(ReconcilingReason::Paused | ReconcilingReason::Unlisted, _) | Phase::Stalled(..) => {
             awaited(Awaited::Person)
         }

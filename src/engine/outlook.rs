@@ -70,7 +70,7 @@ fn offer<'s>(state: &'s State, gateway: &Gateway, id: &ControllerId) -> Option<O
         cancel: action.cancelling,
         fetched: action.fetched && !action.hidden,
         // under this order: one who got the file under an earlier one may be asked to try again
-        served: matches!(member.step, Step::Installing | Step::Confirming | Step::Updated),
+        served: matches!(member.step, Step::Installing | Step::Confirming | Step::Updated | Step::RolledBack),
         artifact,
         sums: state.artifacts.get(&artifact.key.digest)?.sums.as_ref()?,
     })

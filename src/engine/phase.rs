@@ -6,6 +6,7 @@ use super::spread;
 use super::state::{Member, Rollout, State, Step};
 use super::target::{self, files_in_use};
 use super::wave::{self, Proof};
+use super::way_back;
 use crate::model::{ControllerId, ReconcilingReason, SiteTime, SkippedReason, StalledReason, WaitingReason};
 
 /// How a rollout stands; the texts complete "Reconciling: …".
@@ -30,6 +31,8 @@ pub struct Steps {
     pub installing: u32,
     pub confirming: u32,
     pub updated: u32,
+    #[serde(default)]
+    pub rolled_back: u32,
     pub failed: u32,
     pub skipped: u32,
 }
@@ -45,6 +48,8 @@ pub struct Summary {
     pub failed: u32,
     pub skipped: u32,
     pub offline: u32,
+    #[serde(default, rename = "rolledBack")]
+    pub rolled_back: u32,
 }
 
 /// Counts the members by step.
@@ -58,6 +63,7 @@ pub fn steps(rollout: &Rollout) -> Steps {
             Step::Installing => &mut steps.installing,
             Step::Confirming => &mut steps.confirming,
             Step::Updated => &mut steps.updated,
+            Step::RolledBack => &mut steps.rolled_back,
             Step::Failed(_) => &mut steps.failed,
             Step::Skipped(_) => &mut steps.skipped,
         };
@@ -80,6 +86,7 @@ pub fn summary(rollout: &Rollout) -> Summary {
         failed: steps.failed,
         skipped: steps.skipped,
         offline,
+        rolled_back: steps.rolled_back,
     }
 }
 
@@ -99,8 +106,14 @@ pub fn phase(state: &State, rollout: &Rollout, now: SiteTime) -> Phase {
         let text = format!("cancelled on the spot {}, so no version of it begins; {}", given, lift(rollout));
         return Phase::Stalled(StalledReason::Cancelled, text);
     }
+    if rollout.rolled_back_at.is_some() {
+        return rolled_back_phase(state, rollout);
+    }
     if let Some(tripped) = &rollout.tripped {
         return Phase::Stalled(StalledReason::FailureLimit, tripped.to_string());
+    }
+    if rollout.conflict {
+        return Phase::Stalled(StalledReason::DigestConflict, conflict(rollout));
     }
     let mut files = files_in_use(state, rollout);
     if let Some(why) = files.find_map(|file| state.artifacts.get(&file.key.digest)?.failed.as_ref()) {
@@ -120,6 +133,9 @@ pub fn phase(state: &State, rollout: &Rollout, now: SiteTime) -> Phase {
         let text = "none of the gateways that the selector means is of a hardware for which there is a variant";
         return Phase::Stalled(StalledReason::NoMembers, text.into());
     }
+    if let (None, Err(lacking)) = (&rollout.frozen, ways_back(state, rollout)) {
+        return Phase::Stalled(StalledReason::RollbackImpossible, lacking.text(&rollout.spec.artifact.key.name));
+    }
     if !state.has_files(rollout) {
         return Phase::Reconciling(
             ReconcilingReason::ArtifactNotVerified,
@@ -127,6 +143,38 @@ pub fn phase(state: &State, rollout: &Rollout, now: SiteTime) -> Phase {
         );
     }
     wave_phase(state, rollout, now)
+}
+
+fn conflict(rollout: &Rollout) -> String {
+    let key = &rollout.spec.artifact.key;
+    format!(
+        "gateways were served another file as {key} already, so nothing of this one is offered; give it another version"
+    )
+}
+
+fn ways_back(state: &State, rollout: &Rollout) -> Result<way_back::WaysBack, way_back::Lacking> {
+    let has_variant = |id: &&ControllerId| target::choose(state, rollout, id).is_some();
+    way_back::find(state, rollout, rollout.members.keys().filter(has_variant))
+}
+
+fn rolled_back_phase(state: &State, rollout: &Rollout) -> Phase {
+    let count = |is: fn(&Member) -> bool| rollout.members.values().filter(|member| is(member)).count();
+    let all = count(|member| member.reverting);
+    let back = count(|member| member.step == Step::RolledBack);
+    let failed = count(|member| member.reverting && matches!(member.step, Step::Failed(_)));
+    let open = count(|member| member.step.is_in_flight() || (member.reverting && !member.step.is_terminal()));
+    let why = rollout.tripped.as_ref().map(ToString::to_string).unwrap_or_default();
+    let so_far = format!("{why}; {back} of {all} gateways are back on what they ran before");
+    if failed > 0 {
+        return Phase::Stalled(StalledReason::RollbackFailed, format!("{so_far}, {failed} failed to go back"));
+    }
+    if open == 0 {
+        return Phase::Stalled(StalledReason::RolledBack, so_far);
+    }
+    match paused(state, rollout) {
+        Some(text) => Phase::Reconciling(ReconcilingReason::Paused, format!("{text}; {so_far}")),
+        None => Phase::Reconciling(ReconcilingReason::RollingBack, so_far),
+    }
 }
 
 /// By whom a rollout is paused: each has to be lifted where it was given.

@@ -65,8 +65,11 @@ pub fn plan(state: &State, id: RolloutId, now: SiteTime) -> Option<Plan<'_>> {
     let strategy = &rollout.spec.strategy;
     // every wave open: what would still hold a member then?
     let all_open = waves.iter().map(|wave| Wave { opened_at: Some(now), ..wave.clone() }).collect();
-    let mut opened =
-        Rollout { frozen: Some(Frozen { total, waves: all_open }), ready_at: Some(now), ..rollout.clone() };
+    let mut opened = Rollout {
+        frozen: Some(Frozen { total, waves: all_open, rollback: false }),
+        ready_at: Some(now),
+        ..rollout.clone()
+    };
     for (gateway, at) in &of_wave {
         if let Some(member) = opened.members.get_mut(*gateway) {
             member.wave = *at;

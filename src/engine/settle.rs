@@ -1,13 +1,14 @@
 //! Decisions, to a fixpoint, for the rollouts that were touched or are due.
 
 use std::cmp::Reverse;
+use std::time::Duration;
 
 use super::brake;
 use super::draft::Draft;
 use super::room::Room;
 use super::state::{Member, Rollout, State, Step};
 use super::wave::{self, Proof};
-use super::{cancel, deadline, failure_limit, gate, members, spread, window};
+use super::{cancel, conflict, deadline, failure_limit, gate, guard, members, needs, rollback, spread, window};
 use crate::model::{ControllerId, RolloutId, SiteTime, SkippedReason, WaitingReason};
 
 /// Far more rounds than any chain of decisions is long; a bug must not become an endless loop.
@@ -63,12 +64,15 @@ pub fn settle_all(draft: &mut Draft) {
 }
 
 fn settle_rollout(draft: &mut Draft, id: RolloutId) {
+    conflict::look(draft, id);
     members::sync(draft, id);
     deadline::run(draft, id);
     skip(draft, id);
+    guard::run(draft, id);
     cancel::run(draft, id);
     wave::freeze(draft, id);
     failure_limit::trip(draft, id);
+    rollback::run(draft, id);
     wave::advance(draft, id);
     withdraw(draft, id);
     park(draft, id);
@@ -104,7 +108,7 @@ fn skip(draft: &mut Draft, id: RolloutId) {
             continue;
         }
         match (taken(gateway) && !member.is_cancelling(), has_it(gateway, member)) {
-            (_, true) if member.ever_fetched() => arrived.push(gateway.clone()),
+            (_, true) if member.took_an_order() || member.reverting => arrived.push(gateway.clone()),
             (_, true) => skipped.push((gateway.clone(), SkippedReason::AlreadyInstalled)),
             (true, _) => skipped.push((gateway.clone(), SkippedReason::Superseded)),
             _ => {}
@@ -171,9 +175,12 @@ fn park(draft: &mut Draft, id: RolloutId) {
 /// On whose word a member stands still, or for which hour.
 fn stopped(state: &State, rollout: &Rollout, id: &ControllerId) -> Option<WaitingReason> {
     let gateway = state.gateways.get(id)?;
+    let is_reverting = rollout.members.get(id).is_some_and(|member| member.reverting);
     match () {
         () if brake::is_held(state, gateway) => Some(WaitingReason::Held),
         () if gateway.duplicate => Some(WaitingReason::DuplicateIdentity),
+        () if is_reverting => rollback::halt(state, rollout).or_else(|| rollout.shut()),
+        () if rollout.conflict => Some(WaitingReason::DigestConflict),
         () if brake::is_stopped(state, rollout) => Some(WaitingReason::Paused),
         () => rollout.shut(),
     }
@@ -208,16 +215,28 @@ fn offer(draft: &mut Draft, id: RolloutId) {
     }
 }
 
-/// Forgets a rollout that a newer revision replaced, once no gateway has an order of it in hand.
+/// Forgets a rollout that a newer revision replaced, or of which a newer rollout took all gateways and that has not been
+/// listed for long, once no gateway has an order of it in hand. What is only missing for a while would else come back as
+/// something new.
 fn retire(draft: &mut Draft, id: RolloutId) {
-    let idle = |rollout: &Rollout| {
-        let is_idle = |m: &Member| m.step.is_terminal() && m.open_action().is_none() && !m.is_unsettled();
-        rollout.replaced && rollout.members.values().all(is_idle)
+    let Some(rollout) = draft.state.rollouts.get(&id) else { return };
+    let is_idle = |m: &Member| m.step.is_terminal() && m.open_action().is_none() && !m.is_unsettled();
+    let superseded = || {
+        let gone = retires_at(rollout).is_some_and(|at| at <= draft.now.site);
+        gone && needs::is_taken_over(draft.state, rollout)
     };
-    if draft.state.rollouts.get(&id).is_some_and(idle) {
+    if (rollout.replaced || superseded()) && rollout.members.values().all(is_idle) {
         draft.remove_rollout(id);
     }
 }
+
+/// When a rollout that is no longer listed may be forgotten, if it is not needed.
+fn retires_at(rollout: &Rollout) -> Option<SiteTime> {
+    rollout.unlisted_at.map(|at| at.plus(UNLISTED_FOR_LONG))
+}
+
+/// A volume that is not mounted, or a person who moves files, is done within a week.
+const UNLISTED_FOR_LONG: Duration = Duration::from_secs(7 * 86_400);
 
 /// When a rollout must be looked at again although nothing happens.
 fn next_due(state: &State, rollout: &Rollout, now: SiteTime) -> Option<SiteTime> {
@@ -230,5 +249,5 @@ fn next_due(state: &State, rollout: &Rollout, now: SiteTime) -> Option<SiteTime>
         _ => None,
     };
     // what was due is done; what is left of it waits for something else than time
-    members.chain([soak]).flatten().filter(|at| *at > now).min()
+    members.chain([soak, retires_at(rollout)]).flatten().filter(|at| *at > now).min()
 }

@@ -2,8 +2,10 @@
 
 use super::draft::Draft;
 use super::state::{Frozen, Rollout, State, Step, Wave};
-use super::{brake, target};
-use crate::model::{ControllerId, Percent, RolloutId, SiteTime, SkippedReason, WaitingReason, WaveSpec, What};
+use super::{brake, target, way_back};
+use crate::model::{
+    ControllerId, FailureAction, Percent, RolloutId, SiteTime, SkippedReason, WaitingReason, WaveSpec, What,
+};
 
 /// How a wave stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +32,8 @@ pub(super) fn freeze(draft: &mut Draft, id: RolloutId) {
     if queue.is_empty() {
         return;
     }
+    let Ok(ways) = way_back::find(draft.state, rollout, queue.iter().map(|(gateway, _)| gateway)) else { return };
+    let rollback = rollout.spec.strategy.failure_action == FailureAction::Rollback;
     let total = u32::try_from(queue.len()).unwrap_or(u32::MAX);
     let waves = plan(&rollout.spec.strategy.waves, total, draft.now.site);
     for (gateway, _) in none {
@@ -40,13 +44,15 @@ pub(super) fn freeze(draft: &mut Draft, id: RolloutId) {
         for (gateway, variant) in members.by_ref().take(usize::try_from(wave.size).unwrap_or(usize::MAX)) {
             draft.edit_member(id, gateway, |member| {
                 (member.wave, member.variant) = (Some(at), variant.unwrap_or_default());
+                member.back = ways.of.get(gateway).copied();
             });
         }
     }
     let of = |count: usize, noun: &str| format!("{count} {noun}{}", if count == 1 { "" } else { "s" });
     let detail = format!("{} in {}", of(queue.len(), "member"), of(waves.len(), "wave"));
     draft.edit_rollout(id, |rollout| {
-        rollout.frozen = Some(Frozen { total, waves });
+        rollout.frozen = Some(Frozen { total, waves, rollback });
+        rollout.backs = ways.files;
         rollout.requeue();
     });
     draft.note_rollout(What::Frozen, id, detail);
@@ -115,14 +121,16 @@ fn proof(state: &State, rollout: &Rollout, at: usize, wave: &Wave, opened: SiteT
     let mut last = opened;
     for (id, member) in rollout.members.iter().filter(|(_, m)| m.wave.map(usize::from) == Some(at)) {
         match member.step {
-            Step::Waiting(WaitingReason::Held | WaitingReason::DuplicateIdentity) => may_come = true,
+            Step::Waiting(WaitingReason::Held | WaitingReason::DuplicateIdentity | WaitingReason::NotComparable) => {
+                may_come = true
+            }
             Step::Waiting(_) if unlisted(id) => may_come = true,
             Step::Updated | Step::Skipped(SkippedReason::AlreadyInstalled) => {
                 (counted, good) = (counted + 1, good + 1);
                 last = last.max(member.since);
             }
             Step::Skipped(_) => {}
-            Step::Failed(_) => {
+            Step::Failed(_) | Step::RolledBack => {
                 counted += 1;
                 last = last.max(member.since);
             }

@@ -78,6 +78,12 @@ kinds! {
         RolloutReady,
         /// Too many members failed.
         LimitReached,
+        /// A member, or a rollout, begins to go back to what was before.
+        RollingBack,
+        /// A member is back on what it ran before.
+        RolledBack,
+        /// A new token let the failed members begin again.
+        Retried,
         /// An artifact begins to come over the network.
         ArtifactFetching,
         /// An artifact was verified.

@@ -32,6 +32,7 @@ mod texts;
 mod time;
 mod variants;
 mod version;
+mod version_order;
 mod window;
 mod zone;
 
@@ -58,7 +59,7 @@ pub use order::{Given, Order, StandingOrder};
 pub use presence::Presence;
 pub use reason::{FailedReason, ReconcilingReason, SkippedReason, StalledReason, WaitingReason};
 pub use registration::{Newcomer, Registration};
-pub use rollout::{Bounds, ConfirmBy, Deadlines, Identity, RolloutId, RolloutSpec, Strategy, WaveSpec};
+pub use rollout::{Bounds, ConfirmBy, Deadlines, FailureAction, Identity, RolloutId, RolloutSpec, Strategy, WaveSpec};
 pub use secret::{SiteSecret, secret_line};
 pub use selector::{Labels, Selector};
 pub use settings::Settings;

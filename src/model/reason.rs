@@ -48,8 +48,12 @@ reasons! {
             "give each machine an id and a token of its own; it goes on once only one was seen for two intervals, or both report the same version";
         UnknownVersion: "what the gateway runs is not known, because the site's memory was lost or the gateway answers to orders that this site never gave",
             "let the gateway report its version as an attribute";
+        NotComparable: "whether the gateway's version is older than the rollout's cannot be told from their texts",
+            "set `allowDowngrade: true` if it is to be updated all the same";
         Paused: "the rollout is paused, by its spec, on the spot or because too many members failed",
             "`lamplighter status` says by what: set `paused: false`, or run `lamplighter resume`; after failures run `lamplighter retry`, or give the rollout another artifact version";
+        DigestConflict: "gateways were served another file of the same name and version already",
+            "give the rollout another version";
         ArtifactNotVerified: "the artifact is not in the cache yet, or does not match its digest",
             "see the artifact's state in `lamplighter status`";
         WaveNotOpen: "an earlier wave is not proven yet",
@@ -108,6 +112,8 @@ reasons! {
     SkippedReason {
         AlreadyInstalled: "the gateway reports the artifact's version already",
             "nothing";
+        DowngradeRefused: "the gateway reports a newer version than the rollout's",
+            "nothing, or set `allowDowngrade: true`: then it goes on";
         NoVariant: "the rollout has no variant for the gateway's hardware",
             "nothing, or correct the gateway's labels or the `match` of a variant: then it is taken after the last wave";
         NotSelected: "the rollout no longer selects the gateway",
@@ -128,6 +134,8 @@ reasons! {
             "put the manifest back or correct it, or leave it";
         Paused: "its spec pauses it, or somebody did on the spot",
             "set `spec.paused` to false, or run `lamplighter resume`; the message says which";
+        RollingBack: "too many members failed, and those that have the version go back to what they ran before",
+            "wait; `lamplighter why GATEWAY` says what a gateway waits for";
         ArtifactNotVerified: "its artifact is not in the cache yet",
             "wait; `lamplighter artifacts` shows how far it is";
         OutsideWindow: "a wave waits for the next of its `windows` to open",
@@ -148,10 +156,18 @@ reasons! {
             "nothing, or give it another version without `cancelled`; if it was cancelled on the spot, run `lamplighter resume` too";
         StoreLost: "the site's memory was lost, so holds and pauses are unknown",
             "look at what was set aside, then run `lamplighter resume`";
+        DigestConflict: "gateways were served another file of the same name and version already",
+            "give this one another version: what a gateway reports must say which file it runs";
         ArtifactFailed: "the artifact could not be had from any of its sources, or has another size or digest than the rollout says",
             "do what the message says: copy the right file, or correct the manifest; it is tried again by itself, and nothing is offered before it matches";
         NoMembers: "no gateway has the labels that the selector asks for",
             "correct the selector or the gateways' labels";
+        RollbackImpossible: "it is to be rolled back if it fails, and the site lacks what its gateways would go back to; nothing is offered",
+            "bring the versions that the message names to the site, see Going back in docs/operations.md, or set `failureAction: Pause`";
+        RollbackFailed: "a gateway that was to go back to what it ran before did not",
+            "look at it with `lamplighter why`; another `retryToken` lets those that failed try again";
+        RolledBack: "so many members failed that it stopped, and who had the version is back on what it ran before",
+            "find out why with `lamplighter why`, then give the rollout another version";
         FailureLimit: "so many members failed that it stopped; unfetched offers are withdrawn, what is under way ends",
             "find out why with `lamplighter why`, then give the rollout another version, or run `lamplighter retry`";
         WaveUnproven: "too few members of a wave are updated for the next to open",

@@ -52,11 +52,17 @@ pub struct RolloutSpec {
     /// When updates may start.
     #[serde(default, skip_serializing_if = "Windows::is_empty")]
     pub windows: Windows,
+    /// Also gateways that run a newer version, or one of which that cannot be told.
+    #[serde(default)]
+    pub allow_downgrade: bool,
     /// Offer nothing new and open no wave.
     pub paused: bool,
     /// Call it off.
     #[serde(default)]
     pub cancelled: bool,
+    /// Another one than before lets the failed members begin again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_token: Option<String>,
 }
 
 impl RolloutSpec {
@@ -100,6 +106,19 @@ pub struct Strategy {
     /// What holds for each line, cell or pair.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spread: Option<Spread>,
+    /// What reaching that means for those that are updated.
+    #[serde(default)]
+    pub failure_action: FailureAction,
+}
+
+/// What becomes of a rollout of which too many members failed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum FailureAction {
+    /// It stops.
+    #[default]
+    Pause,
+    /// It stops, and who has its version goes back to what it ran before.
+    Rollback,
 }
 
 /// A slice of a rollout's members.
@@ -128,6 +147,7 @@ impl Default for Strategy {
             max_in_flight: Amount::percent(10),
             max_failures: Amount::percent(5),
             spread: None,
+            failure_action: FailureAction::Pause,
         }
     }
 }

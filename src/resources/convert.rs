@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use super::labels::{Labels, check_labels};
 use super::{
-    ConfirmBy, Deadlines, EdgeGateway, FieldError, IntOrPercent, OtaRollout, OtaRolloutSpec, Strategy, Wave,
-    parse_bytes,
+    ConfirmBy, Deadlines, EdgeGateway, FailureAction, FieldError, IntOrPercent, OtaRollout, OtaRolloutSpec, Strategy,
+    Wave, parse_bytes,
 };
 use crate::model::{self, Bounds, GatewaySpec, Identity, RolloutSpec, Selector, Texts, WaveSpec, format_duration};
 
@@ -50,8 +50,10 @@ pub fn rollout(object: &OtaRollout, setting: &Setting) -> Checked<(Identity, Rol
             Some(ConfirmBy::Feedback) => model::ConfirmBy::Feedback,
         },
         windows: windows::windows(spec, setting.poll_interval)?,
+        allow_downgrade: spec.allow_downgrade.unwrap_or(false),
         paused: spec.paused.unwrap_or(false),
         cancelled: spec.cancelled.unwrap_or(false),
+        retry_token: spec.retry_token.clone(),
     };
     Ok((Identity(name), checked))
 }
@@ -106,6 +108,9 @@ fn strategy(typed: Option<&Strategy>) -> Checked<model::Strategy> {
         strategy.max_failures = self::amount("spec.strategy.maxFailures", amount)?;
     }
     strategy.spread = brakes::spread(typed.spread.as_ref())?;
+    if typed.failure_action == Some(FailureAction::Rollback) {
+        strategy.failure_action = model::FailureAction::Rollback;
+    }
     Ok(strategy)
 }
 

@@ -63,6 +63,10 @@ pub struct OtaRolloutSpec {
     /// Default: Hold.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub when_clock_unknown: Option<WhenClockUnknown>,
+    /// Also update gateways that report a newer version than this one, or one of which that cannot be told. Versions are
+    /// compared as semantic versions if both are, else as Debian does if both begin with a digit. Default: false.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allow_downgrade: Option<bool>,
     /// Offer nothing new and open no wave; updates that a gateway took already go on. Default: false.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paused: Option<bool>,
@@ -70,6 +74,11 @@ pub struct OtaRolloutSpec {
     /// it away again revives nothing: give the rollout another version. Default: false.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cancelled: Option<bool>,
+    /// Another text than before lets the failed members begin again, with all their attempts, and counts failures anew;
+    /// those go on too of whom it is not known what they run. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 64))]
+    pub retry_token: Option<String>,
 }
 
 /// A firmware file, or one for each type of hardware.
@@ -152,6 +161,11 @@ pub struct Strategy {
     /// least one). Default: 5%.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_failures: Option<IntOrPercent>,
+    /// What so many failures mean for the members that are updated. Pause: the rollout stops, they stay. Rollback: each
+    /// goes back to the version that it ran before; the site must have the files of all these versions before the first
+    /// wave opens. Default: Pause.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure_action: Option<FailureAction>,
     /// What holds for each value of a label, such as one gateway of a line at a time, or one healthy of each pair.
     /// Default: nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -199,6 +213,15 @@ pub struct Gate {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 8, max = 1024))]
     pub http: Option<String>,
+}
+
+/// What becomes of the updated members of a rollout that failed.
+// No doc comments on the variants: they would turn the enum into a `oneOf` of constants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[expect(missing_docs, reason = "the field that has this type says what they mean")]
+pub enum FailureAction {
+    Pause,
+    Rollback,
 }
 
 /// A slice of a rollout's members.

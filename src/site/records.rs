@@ -26,8 +26,8 @@ pub(super) fn batch(state: &State, changes: Changes) -> Batch {
             .into_iter()
             .filter_map(|digest| {
                 let Some(artifact) = state.artifacts.get(&digest) else { return Some((digest, None)) };
-                let (sums, names) = (artifact.sums.clone()?, artifact.names.clone());
-                Some((digest, Some(ArtifactRecord { sums, names })))
+                let (sums, names, kept) = (artifact.sums.clone()?, artifact.names.clone(), artifact.kept.clone());
+                Some((digest, Some(ArtifactRecord { sums, names, kept })))
             })
             .collect(),
         drops: with(changes.drops, |digest| state.drops.get(digest).map(|order| DropRecord { order: *order })),
@@ -51,7 +51,9 @@ pub(super) fn state(snapshot: Snapshot, settings: Settings, action_base: ActionI
         artifacts: snapshot
             .artifacts
             .into_iter()
-            .map(|(digest, record)| (digest, Artifact { sums: Some(record.sums), failed: None, names: record.names }))
+            .map(|(digest, record)| {
+                (digest, Artifact { sums: Some(record.sums), failed: None, names: record.names, kept: record.kept })
+            })
             .collect(),
         drops: snapshot.drops.into_iter().map(|(digest, record)| (digest, record.order)).collect(),
         orders: snapshot.orders.into_iter().map(|(order, OrderRecord(given))| (order, given)).collect(),
@@ -151,11 +153,13 @@ fn rollout_record(rollout: &Rollout) -> RolloutRecord {
         spec: (*rollout.spec).clone(),
         origin: rollout.origin,
         listed: rollout.listed,
+        unlisted_at: rollout.unlisted_at,
         replaced: rollout.replaced,
-        frozen: rollout
-            .frozen
-            .as_ref()
-            .map(|frozen| FrozenRecord { total: frozen.total, waves: frozen.waves.iter().map(wave).collect() }),
+        frozen: rollout.frozen.as_ref().map(|frozen| FrozenRecord {
+            total: frozen.total,
+            waves: frozen.waves.iter().map(wave).collect(),
+            rollback: frozen.rollback,
+        }),
         tripped: rollout.tripped.as_ref().map(|t| TrippedRecord {
             at: t.at,
             wave: t.wave,
@@ -164,6 +168,9 @@ fn rollout_record(rollout: &Rollout) -> RolloutRecord {
         }),
         cancelled: rollout.cancelled,
         ready_at: rollout.ready_at,
+        backs: rollout.backs.clone(),
+        rolled_back_at: rollout.rolled_back_at,
+        retried: rollout.retried.clone(),
     }
 }
 
@@ -175,13 +182,21 @@ fn rollout(record: RolloutRecord) -> Rollout {
         spec: Rc::new(record.spec),
         origin: record.origin,
         listed: record.listed,
+        unlisted_at: record.unlisted_at,
         replaced: record.replaced,
-        frozen: record
-            .frozen
-            .map(|frozen| Frozen { total: frozen.total, waves: frozen.waves.into_iter().map(wave).collect() }),
+        frozen: record.frozen.map(|frozen| Frozen {
+            total: frozen.total,
+            waves: frozen.waves.into_iter().map(wave).collect(),
+            rollback: frozen.rollback,
+        }),
         tripped: record.tripped.map(|t| Tripped { at: t.at, wave: t.wave, failures: t.failures, limit: t.limit }),
         cancelled: record.cancelled,
         ready_at: record.ready_at,
+        backs: record.backs,
+        rolled_back_at: record.rolled_back_at,
+        rollback_stalled: false,
+        retried: record.retried,
+        conflict: false,
         members: Default::default(),
         queue: Rc::default(),
         // at once: what is due is not on disk
@@ -195,6 +210,8 @@ fn member_record(member: &Member) -> MemberRecord {
         wave: member.wave,
         joiner: member.joiner,
         variant: member.variant,
+        back: member.back,
+        reverting: member.reverting,
         step: match member.step {
             Step::Waiting(_) => StepRecord::Waiting,
             Step::Offered => StepRecord::Offered,
@@ -202,6 +219,7 @@ fn member_record(member: &Member) -> MemberRecord {
             Step::Installing => StepRecord::Installing,
             Step::Confirming => StepRecord::Confirming,
             Step::Updated => StepRecord::Updated,
+            Step::RolledBack => StepRecord::RolledBack,
             Step::Failed(reason) => StepRecord::Failed(reason),
             Step::Skipped(reason) => StepRecord::Skipped(reason),
         },
@@ -221,6 +239,8 @@ fn member(record: MemberRecord) -> Member {
         wave: record.wave,
         joiner: record.joiner,
         variant: record.variant,
+        back: record.back,
+        reverting: record.reverting,
         key: 0,
         step: match record.step {
             // decided again at the first step
@@ -230,6 +250,7 @@ fn member(record: MemberRecord) -> Member {
             StepRecord::Installing => Step::Installing,
             StepRecord::Confirming => Step::Confirming,
             StepRecord::Updated => Step::Updated,
+            StepRecord::RolledBack => Step::RolledBack,
             StepRecord::Failed(reason) => Step::Failed(reason),
             StepRecord::Skipped(reason) => Step::Skipped(reason),
         },

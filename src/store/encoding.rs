@@ -47,7 +47,7 @@ impl Record for RolloutRecord {
 }
 impl Record for MemberRecord {
     const KIND: &'static str = "a member";
-    /// 2: its order may be cancelled, and it skipped for that. 3: it has a variant, or none.
+    /// 2: its order may be cancelled, and it skipped for that. 3: it has a variant, or none; it may be rolled back.
     const VERSION: u64 = 3;
     const OLDEST: u64 = 1;
 }
@@ -56,8 +56,8 @@ impl Record for ArtifactRecord {
 }
 impl Record for JournalEntry {
     const KIND: &'static str = "a journal row";
-    /// 2: rows about drops, artifacts that are fetched and go, and cancelled rollouts.
-    const VERSION: u64 = 2;
+    /// 2: rows about drops, artifacts that are fetched and go, and cancelled rollouts. 3: rows about retries and rollbacks.
+    const VERSION: u64 = 3;
     const OLDEST: u64 = 1;
 }
 impl Record for DropRecord {

@@ -8,8 +8,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{
-    ActionId, Client, ControllerId, DeclaredBy, Digest, FailedReason, GatewaySpec, Given, Identity, JournalEntry,
-    Presence, RolloutId, RolloutSpec, SiteTime, SkippedReason, StandingOrder, Sums, Texts, Version,
+    ActionId, ArtifactSpec, Client, ControllerId, DeclaredBy, Digest, FailedReason, GatewaySpec, Given, Identity,
+    JournalEntry, Presence, RolloutId, RolloutSpec, SiteTime, SkippedReason, Source, StandingOrder, Sums, Texts,
+    Version,
 };
 
 /// One transaction: what changed in one step.
@@ -177,6 +178,9 @@ pub struct RolloutRecord {
     pub origin: DeclaredBy,
     /// The last complete list showed it, or a drop declared it.
     pub listed: bool,
+    /// Since when it is not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unlisted_at: Option<SiteTime>,
     /// An edit of the artifact made a newer rollout of this identity.
     #[serde(default)]
     pub replaced: bool,
@@ -192,6 +196,15 @@ pub struct RolloutRecord {
     /// When it was done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ready_at: Option<SiteTime>,
+    /// The files to which its members would go back.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub backs: Vec<ArtifactSpec>,
+    /// Since when it is rolled back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rolled_back_at: Option<SiteTime>,
+    /// The token on which it acted last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retried: Option<String>,
 }
 
 /// The frozen plan of a rollout.
@@ -201,6 +214,9 @@ pub struct FrozenRecord {
     pub total: u32,
     /// The waves.
     pub waves: Vec<WaveRecord>,
+    /// Everybody's way back is known.
+    #[serde(default)]
+    pub rollback: bool,
 }
 
 /// A wave.
@@ -245,6 +261,12 @@ pub struct MemberRecord {
     /// The number of the variant that it gets.
     #[serde(default)]
     pub variant: u8,
+    /// The number of its way back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub back: Option<u8>,
+    /// It is on its way back, or was.
+    #[serde(default)]
+    pub reverting: bool,
     /// How far it is. Why it waits is derived.
     pub step: StepRecord,
     /// Since when.
@@ -282,6 +304,7 @@ pub enum StepRecord {
     Installing,
     Confirming,
     Updated,
+    RolledBack,
     Failed(FailedReason),
     Skipped(SkippedReason),
 }
@@ -334,6 +357,9 @@ pub struct ArtifactRecord {
     /// What rollouts called it that are gone, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<(String, Version)>,
+    /// Its size, and where the last of these had it from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept: Option<(u64, Vec<Source>)>,
 }
 
 /// A drop that was accepted.

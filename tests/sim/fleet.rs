@@ -71,7 +71,7 @@ pub fn rollout(version: &str) -> RolloutSpec {
             waves: vec![first, WaveSpec { soak: minutes(3), ..WaveSpec::REST }],
             max_in_flight: "40%".parse().unwrap(),
             max_failures: Amount::Count(1_000_000),
-            spread: None,
+            ..Strategy::default()
         },
         gates: Vec::new(),
         deadlines: Deadlines { download: minutes(5), install: minutes(4), confirm: minutes(5), cancel: minutes(4) },
@@ -79,8 +79,10 @@ pub fn rollout(version: &str) -> RolloutSpec {
         max_bytes: None,
         confirm_by: ConfirmBy::Auto,
         windows: Windows::default(),
+        allow_downgrade: false,
         paused: false,
         cancelled: false,
+        retry_token: None,
     }
 }
 

@@ -18,8 +18,8 @@ pub use orders::Orders;
 pub use rollout::{Frozen, Rollout, Tripped, Wave};
 
 use crate::model::{
-    ActionId, Client, ControllerId, Digest, GateKey, Presence, Refusal, RolloutId, Settings, SiteTime, Sums, Version,
-    poll_interval,
+    ActionId, Client, ControllerId, Digest, GateKey, Presence, Refusal, RolloutId, Settings, SiteTime, Source, Sums,
+    Version, poll_interval,
 };
 
 /// Everything.
@@ -76,6 +76,8 @@ pub struct Artifact {
     pub failed: Option<String>,
     /// What rollouts called it that are gone, oldest first: name and version.
     pub names: Vec<(String, Version)>,
+    /// Its size, and where the last of these had it from.
+    pub kept: Option<(u64, Vec<Source>)>,
 }
 
 impl State {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::Member;
 use crate::engine::window::Gate;
-use crate::model::{ControllerId, DeclaredBy, Identity, RolloutSpec, SiteTime};
+use crate::model::{ArtifactSpec, ControllerId, DeclaredBy, Identity, RolloutSpec, SiteTime};
 
 /// A rollout.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,6 +21,8 @@ pub struct Rollout {
     pub origin: DeclaredBy,
     /// The last complete list showed it, or a drop declared it.
     pub listed: bool,
+    /// Since when it is not.
+    pub unlisted_at: Option<SiteTime>,
     /// An edit of the artifact made a newer rollout of this identity.
     pub replaced: bool,
     /// The frozen plan.
@@ -33,6 +35,16 @@ pub struct Rollout {
     pub ready_at: Option<SiteTime>,
     /// Its members; before the freeze those that would be.
     pub members: BTreeMap<ControllerId, Member>,
+    /// The files to which its members would go back, if it is rolled back; each once.
+    pub backs: Vec<ArtifactSpec>,
+    /// Since when it is rolled back.
+    pub rolled_back_at: Option<SiteTime>,
+    /// So many did not come back that nobody else is sent; derived.
+    pub rollback_stalled: bool,
+    /// The token with which it was declared last, and on which it acted.
+    pub retried: Option<String>,
+    /// Gateways were served another file of its name and version; derived.
+    pub conflict: bool,
     /// The members in the order in which they are offered; derived.
     pub queue: Rc<[ControllerId]>,
     /// When something is due in it; derived.
@@ -48,6 +60,8 @@ pub struct Frozen {
     pub total: u32,
     /// The waves; never empty.
     pub waves: Vec<Wave>,
+    /// Everybody's way back is known.
+    pub rollback: bool,
 }
 
 /// A wave.

@@ -179,12 +179,16 @@ fn member_why(
     let current = progress.filter(|progress| member.open_action().is_some_and(|order| order.id == progress.action));
     MemberWhy {
         rollout: rollout.identity.to_string(),
-        version: rollout.spec.artifact.key.to_string(),
+        version: rollout.file_for(member).key.to_string(),
         variant: variant(rollout, member),
-        step: member.step.name().into(),
+        step: member.step_name().into(),
         step_seconds: now.since(member.since).as_secs(),
-        reason: reason(member.step),
-        meaning: meaning.into(),
+        reason: reason(member),
+        meaning: if member.reverting {
+            format!("it goes back to what it ran before: {meaning}")
+        } else {
+            meaning.into()
+        },
         because: None,
         remedy: (remedy != NOTHING).then(|| remedy.into()),
         expected: engine::expected(state, rollout, member, now).map(|expected| ExpectedLine::of(expected, now)),
@@ -230,6 +234,7 @@ fn words(step: Step) -> (&'static str, &'static str) {
         Step::Installing => ("the gateway has the whole artifact and has not said yet how it went", NOTHING),
         Step::Confirming => ("the gateway says that it is done; the proof of it is awaited", NOTHING),
         Step::Updated => ("the gateway is on the rollout's version", NOTHING),
+        Step::RolledBack => ("the gateway is there", NOTHING),
     }
 }
 
@@ -238,7 +243,7 @@ fn due(member: &Member, now: SiteTime) -> Option<u64> {
     let next = match member.step {
         Step::Waiting(WaitingReason::Cancelling) => member.open_action()?.deadline,
         Step::Waiting(_) => member.retry_at,
-        Step::Updated | Step::Failed(_) | Step::Skipped(_) => None,
+        Step::Updated | Step::RolledBack | Step::Failed(_) | Step::Skipped(_) => None,
         _ => member.action.as_ref()?.deadline,
     };
     next.map(|at| at.since(now).as_secs())

@@ -413,7 +413,7 @@ fn a_file_served_for_an_earlier_rollout_is_no_download_for_this_one_until_it_is_
     site.verify();
     site.update("g1");
     site.wait(minutes(60));
-    site.edit("main", |spec| *spec = rollout("os", "2"));
+    site.edit("main", |spec| *spec = RolloutSpec { allow_downgrade: true, ..rollout("os", "2") });
     site.fetch("g1");
     site.says("g1", success());
     assert_eq!(site.member("g1").attempts, 1, "no request was answered under this order");

@@ -55,8 +55,10 @@ pub fn rollout(name: &str, to: &str) -> RolloutSpec {
         max_bytes: None,
         confirm_by: ConfirmBy::Auto,
         windows: Windows::default(),
+        allow_downgrade: false,
         paused: false,
         cancelled: false,
+        retry_token: None,
     }
 }
 

@@ -190,6 +190,8 @@ pub fn member(n: u64) -> MemberRecord {
         wave: Some(1),
         joiner: false,
         variant: 1,
+        back: None,
+        reverting: false,
         step: if n.is_multiple_of(3) { StepRecord::Failed(FailedReason::NoFeedback) } else { StepRecord::Downloading },
         since: SiteTime(n),
         attempts: 1,
@@ -216,8 +218,10 @@ pub fn rollout(n: u64) -> RolloutRecord {
         max_bytes: None,
         confirm_by: ConfirmBy::Auto,
         windows: windows(),
+        allow_downgrade: false,
         paused: false,
         cancelled: false,
+        retry_token: None,
     };
     RolloutRecord {
         identity: Identity("spring".into()),
@@ -225,11 +229,15 @@ pub fn rollout(n: u64) -> RolloutRecord {
         spec,
         origin: DeclaredBy::Manifest,
         listed: true,
+        unlisted_at: None,
         replaced: false,
         frozen: None,
         tripped: None,
         cancelled: false,
         ready_at: None,
+        backs: Vec::new(),
+        rolled_back_at: None,
+        retried: None,
     }
 }
 
@@ -245,7 +253,7 @@ pub fn digest(n: u8) -> Digest {
 }
 
 pub fn artifact(n: u64) -> ArtifactRecord {
-    ArtifactRecord { sums: Sums { sha1: format!("{n:040x}"), md5: format!("{n:032x}") }, names: vec![] }
+    ArtifactRecord { sums: Sums { sha1: format!("{n:040x}"), md5: format!("{n:032x}") }, names: vec![], kept: None }
 }
 
 pub fn entry(n: u64) -> JournalEntry {

@@ -160,7 +160,7 @@ impl RolloutTyped {
         };
         let spread =
             spread.map(|(max_in_flight, min_healthy)| Spread { label: "line".into(), max_in_flight, min_healthy });
-        spec.strategy = Pace { waves, max_in_flight, max_failures, spread };
+        spec.strategy = Pace { waves, max_in_flight, max_failures, spread, ..Pace::default() };
         if self.gated {
             spec.gates =
                 vec![GateSpec { name: None, question: GateQuestion::File("/permits/{line}".parse().unwrap()) }];
