@@ -95,6 +95,7 @@ fn listing() -> Listing {
         windows: Windows::default(),
         paused: false,
         cancelled: false,
+        approved_waves: [].into(),
     };
     let gateway = |number| GatewaySpec {
         name: id(number).to_string(),

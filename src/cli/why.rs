@@ -122,7 +122,12 @@ fn membership(member: &MemberWhy) -> String {
     let expects =
         member.expected.as_ref().filter(|it| member.due_seconds.is_none() && it.what != Awaited::Person.to_string());
     line("expects", expects.map(expects_what).as_deref());
-    line("wave", member.wave.map(|wave| wave.to_string()).as_deref());
+    let wave = member.wave.map(|wave| match &member.wave_name {
+        Some(name) => format!("{wave} ({name})"),
+        None => wave.to_string(),
+    });
+    line("wave", wave.as_deref());
+    line("ignored", member.change_ignored.as_deref());
     let (used, allowed) = member.attempts;
     line("attempts", Some(&format!("{used} of {allowed} used")));
     line("sent", member.sent.as_deref());

@@ -1,5 +1,6 @@
 //! The brakes: why a member may not be offered its update, or not yet. Nothing else decides this.
 
+use super::approval;
 use super::state::{Gateway, Member, Rollout, State, Step};
 use crate::model::{ControllerId, Presence, RolloutId, SiteTime, WaitingReason};
 
@@ -37,6 +38,7 @@ pub(super) fn halt(state: &State, rollout: &Rollout) -> Option<WaitingReason> {
         (!state.listed || !rollout.listed, WaitingReason::Unlisted),
         (is_stopped(state, rollout), WaitingReason::Paused),
         (!state.is_verified(&rollout.spec.artifact.key.digest), WaitingReason::ArtifactNotVerified),
+        (state.site.silence.is_some(), WaitingReason::SiteSilent),
     ];
     first(brakes)
 }
@@ -68,18 +70,12 @@ pub(super) fn own(
     }
     let elsewhere =
         gateway.busy.filter(|busy| *busy != id).and_then(|busy| state.rollouts.get(&busy)?.members.get(gateway_id));
-    let wave_open = match (member.wave, &rollout.frozen) {
-        (Some(at), Some(frozen)) => frozen.waves.get(usize::from(at)).is_some_and(|wave| wave.opened_at.is_some()),
-        (None, Some(_)) => member.joiner && rollout.ready_at.is_some(),
-        _ => false,
-    };
     let outside = rollout.outside(member);
     let brakes = [
         (!gateway.listed, WaitingReason::Unlisted),
         (is_held(state, gateway), WaitingReason::Held),
         (gateway.duplicate, WaitingReason::DuplicateIdentity),
         (gateway.unknown_version, WaitingReason::UnknownVersion),
-        (!wave_open, WaitingReason::WaveNotOpen),
         (gateway.unsettled || elsewhere.is_some_and(Member::is_cancelling), WaitingReason::Cancelling),
         // an order that waits half-way does not keep a gateway from another: what it waits for may never come
         (elsewhere.is_some_and(|member| !matches!(member.step, Step::Waiting(_))), WaitingReason::ActionOpen),
@@ -87,7 +83,20 @@ pub(super) fn own(
         (outside.is_some(), outside.unwrap_or(WaitingReason::OutsideWindow)),
         (member.retry_at.is_some_and(|at| now < at), member.pause_reason()),
     ];
-    first(brakes)
+    [wave(rollout, member), first(brakes)].into_iter().flatten().min()
+}
+
+/// Its wave has not opened; a joiner's turn comes after the last.
+fn wave(rollout: &Rollout, member: &Member) -> Option<WaitingReason> {
+    let Some(frozen) = &rollout.frozen else { return Some(approval::first_gate(rollout)) };
+    let open = match member.wave.map(usize::from) {
+        Some(at) if frozen.waves.get(at).is_none_or(|wave| wave.opened_at.is_none()) => {
+            return Some(approval::gate(rollout, &frozen.waves, at));
+        }
+        Some(_) => true,
+        None => member.joiner && rollout.ready_at.is_some(),
+    };
+    (!open).then_some(WaitingReason::WaveNotOpen)
 }
 
 fn first<const N: usize>(brakes: [(bool, WaitingReason); N]) -> Option<WaitingReason> {

@@ -2,9 +2,9 @@
 
 use std::rc::Rc;
 
-use super::cancel;
 use super::draft::Draft;
 use super::state::{Gateway, Rollout};
+use super::{cancel, members, plan};
 use crate::model::{ControllerId, DeclaredBy, GatewaySpec, Identity, Newcomer, RolloutId, RolloutSpec, Verdict, What};
 
 /// A site that accepts whoever comes must not fill its disk with them.
@@ -83,6 +83,8 @@ fn revision(draft: &mut Draft, identity: Identity, spec: RolloutSpec, origin: De
     if let Some((id, current)) = current {
         let id = *id;
         let same_artifact = current.spec.artifact.key == spec.artifact.key;
+        let (waves, selector) =
+            (current.spec.strategy.waves != spec.strategy.waves, current.spec.selector != spec.selector);
         let changed = *current.spec != spec || !current.listed || current.origin != origin;
         if is_taken_over(current.origin, current.listed, origin) {
             draft.note_rollout(What::TakenOver, id, "");
@@ -94,6 +96,12 @@ fn revision(draft: &mut Draft, identity: Identity, spec: RolloutSpec, origin: De
                     // its windows may be others
                     rollout.gate = None;
                 });
+                if waves {
+                    plan::edited(draft, id);
+                }
+                if selector {
+                    members::edited(draft, id);
+                }
             }
             return id;
         }
@@ -116,6 +124,7 @@ fn revision(draft: &mut Draft, identity: Identity, spec: RolloutSpec, origin: De
         frozen: None,
         tripped: None,
         cancelled: false,
+        approved: Default::default(),
         ready_at: None,
         members: Default::default(),
         queue: Rc::default(),

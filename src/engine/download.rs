@@ -42,7 +42,8 @@ pub(super) fn fetched(draft: &mut Draft, id: &ControllerId, action: ActionId) ->
             order.excused = false;
         }
     });
-    draft.edit_gateway_unseen(id, |gateway| gateway.paced = Duration::ZERO);
+    let now = draft.now.site;
+    draft.edit_gateway(id, |gateway| (gateway.paced, gateway.acted_at) = (Duration::ZERO, Some(now)));
     draft.step(rollout_id, id, Step::Downloading);
     draft.note_member(What::Fetched, rollout_id, id, format!("action {action}"));
     Verdict::Deploy
@@ -84,6 +85,8 @@ pub(super) fn served(draft: &mut Draft, id: &ControllerId, digest: Digest) -> Ve
     }
     let Some(rollout_id) = in_hand(draft, id, &digest) else { return Verdict::Withdrawn };
     remember(draft, id, digest, true);
+    let now = draft.now.site;
+    draft.edit_gateway(id, |gateway| gateway.acted_at = Some(now));
     begin_install(draft, rollout_id, id);
     Verdict::Deploy
 }

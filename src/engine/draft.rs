@@ -19,6 +19,8 @@ pub struct Draft<'s> {
     /// The state; read it freely, change it through the draft.
     pub(super) state: &'s mut State,
     pub(super) now: Now,
+    /// A gateway stopped polling in this step.
+    pub(super) fell_silent: bool,
     changes: Changes,
 }
 
@@ -50,7 +52,7 @@ pub struct Changes {
 impl<'s> Draft<'s> {
     /// Takes the state into a step.
     pub fn new(state: &'s mut State, now: Now) -> Self {
-        Self { state, now, changes: Changes::default() }
+        Self { state, now, fell_silent: false, changes: Changes::default() }
     }
 
     /// Ends the step.
@@ -71,7 +73,8 @@ impl<'s> Draft<'s> {
         self.changes.seen.insert(id.clone());
         let Some(gateway) = self.state.gateways.get(id) else { return };
         let concerned = self.state.rollouts.iter().filter(|(_, rollout)| {
-            rollout.members.contains_key(id) || rollout.spec.selector.selects(&gateway.spec.labels)
+            let selector = &rollout.spec.selector;
+            rollout.members.contains_key(id) || selector.selects(&gateway.spec.labels, &gateway.attributes)
         });
         self.changes.touched.extend(concerned.map(|(id, _)| *id));
     }
@@ -175,8 +178,9 @@ impl<'s> Draft<'s> {
             self.changes.touched.extend(waiting.map(|(id, _)| *id));
         }
         self.changes.seen.insert(id.clone());
-        if !matches!(before.step, Step::Waiting(_)) && matches!(after, Step::Waiting(_)) {
-            // another rollout may have it meanwhile
+        let ended = !before.step.is_terminal() && after.is_terminal();
+        if ended || (!matches!(before.step, Step::Waiting(_)) && matches!(after, Step::Waiting(_))) {
+            // another rollout may have it meanwhile, or has to watch it again
             self.touch_gateway(id);
         }
     }

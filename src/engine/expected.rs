@@ -33,6 +33,8 @@ pub enum Awaited {
     Soak(usize),
     /// The waves before, for those that came late.
     Waves,
+    /// The gateways of the site, of which many fell silent at once.
+    Site,
     /// A window opens.
     Window,
     /// The site's clock is trusted.
@@ -52,6 +54,7 @@ impl fmt::Display for Awaited {
             Self::Wave(number) => write!(f, "the members of wave {number} to end"),
             Self::Soak(number) => write!(f, "wave {number} to stay healthy"),
             Self::Waves => f.write_str("all waves to be proven"),
+            Self::Site => f.write_str("the site's gateways to be heard of again"),
             Self::Window => f.write_str("a window to open"),
             Self::Clock => f.write_str("a clock that can be trusted"),
             Self::Person => f.write_str("a person"),
@@ -81,7 +84,9 @@ fn waiting(state: &State, rollout: &Rollout, member: &Member, (reason, now): (Wa
         | WaitingReason::Unlisted
         | WaitingReason::Held
         | WaitingReason::DuplicateIdentity
+        | WaitingReason::NotApproved
         | WaitingReason::Paused => awaited(Awaited::Person),
+        WaitingReason::SiteSilent => awaited(Awaited::Site),
         WaitingReason::ArtifactNotVerified => awaited(Awaited::Artifact),
         WaitingReason::WaveNotOpen => wave(state, rollout),
         WaitingReason::OutsideWindow => window(rollout, now),
@@ -119,8 +124,11 @@ pub fn expected_of(state: &State, rollout: &Rollout, now: SiteTime) -> Option<Ex
         Phase::Reconciling(ReconcilingReason::OutsideWindow, _) => window(rollout, now),
         Phase::Reconciling(ReconcilingReason::WaitingForClock, _) => awaited(Awaited::Clock),
         Phase::Reconciling(ReconcilingReason::Cancelling, _) => awaited(Awaited::Gateway),
-        Phase::Reconciling(ReconcilingReason::Paused | ReconcilingReason::Unlisted, _) | Phase::Stalled(..) => {
-            awaited(Awaited::Person)
-        }
+        Phase::Reconciling(ReconcilingReason::SiteSilent, _) => awaited(Awaited::Site),
+        Phase::Reconciling(
+            ReconcilingReason::Paused | ReconcilingReason::Unlisted | ReconcilingReason::WaitingForApproval,
+            _,
+        )
+        | Phase::Stalled(..) => awaited(Awaited::Person),
     })
 }

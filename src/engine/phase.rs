@@ -2,8 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::approval::{approval, is_approved};
+use super::plan;
 use super::state::{Member, Rollout, State, Step};
-use super::wave::{self, Proof};
+use super::wave::{self, Proof, title};
 use crate::model::{ReconcilingReason, SiteTime, SkippedReason, StalledReason, WaitingReason};
 
 /// How a rollout stands; the texts complete "Reconciling: …".
@@ -110,6 +112,9 @@ pub fn phase(state: &State, rollout: &Rollout, now: SiteTime) -> Phase {
     if let Some(text) = paused(state, rollout) {
         return Phase::Reconciling(ReconcilingReason::Paused, text);
     }
+    if state.site.silence.is_some() {
+        return Phase::Reconciling(ReconcilingReason::SiteSilent, ReconcilingReason::SiteSilent.meaning().into());
+    }
     if rollout.members.is_empty() {
         return Phase::Stalled(StalledReason::NoMembers, "no gateway has the labels that the selector asks for".into());
     }
@@ -118,6 +123,13 @@ pub fn phase(state: &State, rollout: &Rollout, now: SiteTime) -> Phase {
             ReconcilingReason::ArtifactNotVerified,
             WaitingReason::ArtifactNotVerified.meaning().into(),
         );
+    }
+    let obstacle = match &rollout.frozen {
+        Some(frozen) => plan::obstacle(&frozen.waves),
+        None => plan::obstacle(&plan::draw_up(state, rollout).0.waves),
+    };
+    if let Some(why) = obstacle {
+        return Phase::Stalled(StalledReason::WavesImpossible, why);
     }
     wave_phase(state, rollout, now)
 }
@@ -150,13 +162,31 @@ fn cancelled_phase(state: &State, rollout: &Rollout) -> Phase {
 }
 
 fn wave_phase(state: &State, rollout: &Rollout, now: SiteTime) -> Phase {
-    let of = rollout.frozen.as_ref().map_or(0, |frozen| frozen.waves.len());
+    let drawn;
+    let waves = match &rollout.frozen {
+        Some(frozen) => &frozen.waves,
+        None => {
+            drawn = plan::draw_up(state, rollout).0.waves;
+            &drawn
+        }
+    };
+    let of = waves.len();
+    let waits = |at: usize| waves.get(at).filter(|wave| !is_approved(rollout, wave));
+    let approve = |at: usize, wave| {
+        let text = format!(
+            "{} of {of} waits for approval: `lamplighter approve {}`, or add {:?} to spec.approvedWaves",
+            title(waves, at),
+            rollout.identity,
+            approval(rollout, wave)
+        );
+        Phase::Reconciling(ReconcilingReason::WaitingForApproval, text)
+    };
     match wave::current(state, rollout) {
         Some((at, Some(Proof::SoakUntil(until)))) => {
             let left = crate::model::format_duration(std::time::Duration::from_secs(until.since(now).as_secs()));
             Phase::Reconciling(
                 ReconcilingReason::Soaking,
-                format!("wave {} of {of} is watched for another {left}", at + 1),
+                format!("{} of {of} is watched for another {left}", title(waves, at)),
             )
         }
         Some((_, Some(Proof::Unproven))) if is_taken_over(rollout) => {
@@ -164,15 +194,17 @@ fn wave_phase(state: &State, rollout: &Rollout, now: SiteTime) -> Phase {
             Phase::Stalled(StalledReason::Superseded, text.into())
         }
         Some((at, Some(Proof::Unproven))) => {
-            let text = format!("too few of wave {} of {of} are updated for the next to open", at + 1);
+            let text = format!("too few of {} of {of} are updated for the next to open", title(waves, at));
             Phase::Stalled(StalledReason::WaveUnproven, text)
         }
+        Some((at, None)) if let Some(wave) = waits(at) => approve(at, wave),
         Some((at, _)) => match shut(rollout) {
-            Some(reason) => Phase::Reconciling(reason, format!("wave {} of {of} {}", at + 1, opens(rollout, now))),
+            Some(reason) => Phase::Reconciling(reason, format!("{} of {of} {}", title(waves, at), opens(rollout, now))),
             None => {
-                Phase::Reconciling(ReconcilingReason::WaveOpen, format!("wave {} of {of} is being updated", at + 1))
+                Phase::Reconciling(ReconcilingReason::WaveOpen, format!("{} of {of} is being updated", title(waves, at)))
             }
         },
+        None if let Some(wave) = waits(0) => approve(0, wave),
         None => Phase::Reconciling(ReconcilingReason::WaveOpen, "the first wave opens".into()),
     }
 }

@@ -6,7 +6,7 @@ use super::brake::{self, Load};
 use super::draft::Draft;
 use super::state::{Member, Rollout, State, Step};
 use super::wave::{self, Proof};
-use super::{cancel, deadline, failure_limit, members, window};
+use super::{cancel, deadline, failure_limit, members, silence, watch, window};
 use crate::model::{ControllerId, RolloutId, SiteTime, SkippedReason, WaitingReason};
 
 /// Far more rounds than any chain of decisions is long; a bug must not become an endless loop.
@@ -14,6 +14,7 @@ const MOST_ROUNDS: usize = 1_000;
 
 /// Decides for the rollouts that were touched in this draft, or are due.
 pub fn settle(draft: &mut Draft) {
+    silence::run(draft);
     let now = draft.now.site;
     window::look(draft);
     let due: Vec<_> = draft
@@ -49,6 +50,7 @@ pub fn settle_all(draft: &mut Draft) {
 fn settle_rollout(draft: &mut Draft, id: RolloutId) {
     members::sync(draft, id);
     deadline::run(draft, id);
+    watch::run(draft, id);
     skip(draft, id);
     cancel::run(draft, id);
     wave::freeze(draft, id);
@@ -201,7 +203,15 @@ fn retire(draft: &mut Draft, id: RolloutId) {
 fn next_due(state: &State, rollout: &Rollout, now: SiteTime) -> Option<SiteTime> {
     let members = rollout.members.iter().flat_map(|(id, member)| {
         let idles = member.step == Step::Downloading;
-        [member.due(), if idles { hide_at(state, rollout, id, member) } else { None }]
+        let judged = if member.may_fail_silent() {
+            state.gateways.get(id).and_then(|gateway| silence::judged_from(state, gateway))
+        } else {
+            watch::silent(state, rollout, id, member)
+        };
+        // while the site is silent no time is up
+        let runs = state.site.silence.is_none();
+        let hidden = if idles { hide_at(state, rollout, id, member) } else { None };
+        [member.due().filter(|_| runs), judged.filter(|_| runs), hidden]
     });
     let soak = match wave::current(state, rollout) {
         Some((_, Some(Proof::SoakUntil(until)))) if rollout.tripped.is_none() => Some(until),

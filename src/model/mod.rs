@@ -28,6 +28,7 @@ mod source;
 mod texts;
 mod time;
 mod version;
+mod wave;
 mod window;
 mod zone;
 
@@ -52,7 +53,7 @@ pub use order::{Given, Order, StandingOrder};
 pub use presence::Presence;
 pub use reason::{FailedReason, ReconcilingReason, SkippedReason, StalledReason, WaitingReason};
 pub use registration::{Newcomer, Registration};
-pub use rollout::{Bounds, ConfirmBy, Deadlines, Identity, RolloutId, RolloutSpec, Strategy, WaveSpec};
+pub use rollout::{Bounds, ConfirmBy, Deadlines, Identity, RolloutId, RolloutSpec, Strategy};
 pub use secret::{SiteSecret, secret_line};
 pub use selector::{Labels, Selector};
 pub use settings::Settings;
@@ -60,6 +61,7 @@ pub use source::Source;
 pub use texts::Texts;
 pub use time::{Now, SiteTime};
 pub use version::Version;
+pub use wave::{Approval, WaveSpec};
 pub use window::{ClockTime, Day, Look, NoWindow, Opening, WhenClockUnknown, Window, WindowState, Windows};
 pub use zone::Zone;
 

@@ -52,8 +52,12 @@ reasons! {
             "`lamplighter status` says by what: set `paused: false`, or run `lamplighter resume`; after failures run `lamplighter retry`, or give the rollout another artifact version";
         ArtifactNotVerified: "the artifact is not in the cache yet, or does not match its digest",
             "see the artifact's state in `lamplighter status`";
+        SiteSilent: "many gateways that nobody was updating fell silent at once, so the fault is more likely the site's than theirs",
+            "look at the site's network and power; it goes on by itself when they are back, after 24h at the latest";
         WaveNotOpen: "an earlier wave is not proven yet",
             "wait for the wave before; `lamplighter status` shows it";
+        NotApproved: "its wave is the next, and opens only once a person approves it",
+            "add WAVE@VERSION, as `lamplighter status` shows it, to the rollout's `spec.approvedWaves`, or run `lamplighter approve`";
         Cancelling: "the gateway was told to drop a cancelled order, and has not answered or not said yet what it runs",
             "wait: without an answer the order is closed by force after `deadlines.cancel`";
         ActionOpen: "the gateway is busy with another order",
@@ -122,6 +126,10 @@ reasons! {
             "set `spec.paused` to false, or run `lamplighter resume`; the message says which";
         ArtifactNotVerified: "its artifact is not in the cache yet",
             "wait; `lamplighter artifacts` shows how far it is";
+        SiteSilent: "many gateways fell silent at once: nothing is offered, and deadlines stand still",
+            "look at the site's network and power; it goes on by itself, after 24h at the latest";
+        WaitingForApproval: "the next wave opens only once a person approves it",
+            "run `lamplighter approve`, or add what the message names to `spec.approvedWaves`";
         OutsideWindow: "a wave waits for the next of its `windows` to open",
             "wait, or change `windows`";
         WaitingForClock: "a wave waits, as the site does not know what time it is, and so whether a window is open",
@@ -144,6 +152,8 @@ reasons! {
             "do what the message says: copy the right file, or correct the manifest; it is tried again by itself, and nothing is offered before it matches";
         NoMembers: "no gateway has the labels that the selector asks for",
             "correct the selector or the gateways' labels";
+        WavesImpossible: "a wave that has not opened yet could never be proven or never get a member, for what the message says",
+            "correct `strategy.waves`, or the gateways' labels";
         FailureLimit: "so many members failed that it stopped; unfetched offers are withdrawn, what is under way ends",
             "find out why with `lamplighter why`, then give the rollout another version, or run `lamplighter retry`";
         WaveUnproven: "too few members of a wave are updated for the next to open",

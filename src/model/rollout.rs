@@ -1,11 +1,12 @@
 //! Rollouts as a person declares them, checked.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Amount, ArtifactSpec, Selector, Windows};
+use super::{Amount, ArtifactSpec, Selector, WaveSpec, Windows};
 
 /// Our own number for one intent to bring gateways to one artifact. An edit of the artifact is a new intent under the same
 /// identity, so it gets a new number.
@@ -51,6 +52,9 @@ pub struct RolloutSpec {
     /// Call it off.
     #[serde(default)]
     pub cancelled: bool,
+    /// The names of waves that may open by a person's word, given for this version.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub approved_waves: BTreeSet<String>,
 }
 
 impl RolloutSpec {
@@ -70,25 +74,6 @@ pub struct Strategy {
     pub max_in_flight: Amount,
     /// So many failures, in a wave or in total, stop the rollout.
     pub max_failures: Amount,
-}
-
-/// A slice of a rollout's members.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct WaveSpec {
-    /// How many members; a share is one of the frozen total.
-    pub size: Amount,
-    /// How long the finished wave must stay healthy before the next opens.
-    pub soak: Duration,
-}
-
-impl WaveSpec {
-    /// The soak of a wave that does not say.
-    pub const SOAK: Duration = Duration::from_secs(600);
-    /// The wave of one gateway with which a rollout starts that names no waves.
-    pub const CANARY: Self = Self { size: Amount::Count(1), soak: Self::SOAK };
-    /// The wave that takes who is left.
-    pub const REST: Self = Self { size: Amount::percent(100), soak: Self::SOAK };
 }
 
 impl Default for Strategy {

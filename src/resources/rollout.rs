@@ -28,7 +28,8 @@ use super::{IntOrBytes, IntOrPercent};
 pub struct OtaRolloutSpec {
     /// What to install.
     pub artifact: Artifact,
-    /// Which gateways are meant, by the labels of their EdgeGateway. An empty selector selects nothing.
+    /// Which gateways are meant, by the labels of their EdgeGateway and, behind attr.lamplighter.dev/, by what they report
+    /// themselves. An empty selector selects nothing.
     pub selector: MatchLabels,
     /// How fast to go, and when to stop. Default: one gateway, then the rest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -65,6 +66,11 @@ pub struct OtaRolloutSpec {
     /// it away again revives nothing: give the rollout another version. Default: false.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cancelled: Option<bool>,
+    /// Waves with `approval: Manual` that may open, each as WAVE@VERSION; it counts for that version of the artifact only.
+    /// A wave without a name is called by its place, from 1, and the last, that takes who is left, rest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 64), inner(length(min = 3, max = 192)))]
+    pub approved_waves: Option<Vec<String>>,
 }
 
 /// A firmware file.
@@ -93,7 +99,8 @@ pub struct Artifact {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MatchLabels {
-    /// Each label with its value; a gateway is meant if it has all of them. Default: none, which selects nothing.
+    /// Each label with its value; a gateway is meant if it has all of them. attr.lamplighter.dev/KEY stands for the
+    /// attribute KEY that a gateway reports. Default: none, which selects nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "labels_schema")]
     pub match_labels: Option<Labels>,
@@ -122,12 +129,38 @@ pub struct Strategy {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Wave {
-    /// How many members: a count, or a share of all members such as "10%" (rounded up, at least one).
-    pub size: IntOrPercent,
+    /// What it is called, in `status` and in approvals; unique. Default: its place, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 63), regex(pattern = r"^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$"))]
+    pub name: Option<String>,
+    /// How many members at most: a count, or a share of all members such as "10%" (rounded up, at least one). Default:
+    /// all that its selector means; without one all who are left, which only the last wave may take.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<IntOrPercent>,
+    /// Only these members, a test bench for instance; the others stay for later waves. Default: any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub selector: Option<MatchLabels>,
     /// How long the finished wave must stay healthy before the next opens, such as "90s", "30m" or "24h". Default: 10m.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 2, max = 32), regex(pattern = r"^([0-9]+(ms|s|m|h|d))+$"))]
     pub soak: Option<String>,
+    /// Automatic: it opens once the wave before is proven. Manual: then, and once it stands in approvedWaves. Default:
+    /// Automatic.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approval: Option<Approval>,
+    /// So many of its members must be updated for it to prove anything: a count, or a share of those that are neither
+    /// skipped nor held (rounded up, at least one). Default: 50%.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_updated: Option<IntOrPercent>,
+}
+
+/// Who opens a wave.
+// No doc comments on the variants: they would turn the enum into a `oneOf` of constants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[expect(missing_docs, reason = "the field that has this type says what they mean")]
+pub enum Approval {
+    Automatic,
+    Manual,
 }
 
 /// How long each part of an update may take.

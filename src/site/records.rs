@@ -76,17 +76,25 @@ pub(super) fn state(snapshot: Snapshot, settings: Settings, action_base: ActionI
 }
 
 fn new_site(action_base: ActionId) -> Site {
-    Site { action_base, action_next: action_base, rollout_next: RolloutId(1), arrivals: 0, lost: false }
+    Site {
+        action_base,
+        action_next: action_base,
+        rollout_next: RolloutId(1),
+        arrivals: 0,
+        lost: false,
+        silence: None,
+        silence_over: SiteTime::default(),
+    }
 }
 
 fn site_record(site: &Site) -> SiteRecord {
-    let Site { action_base, action_next, rollout_next, arrivals, lost } = *site;
-    SiteRecord { action_base, action_next, rollout_next, arrivals, lost }
+    let Site { action_base, action_next, rollout_next, arrivals, lost, silence, silence_over } = *site;
+    SiteRecord { action_base, action_next, rollout_next, arrivals, lost, silence, silence_over }
 }
 
 fn site(record: &SiteRecord) -> Site {
-    let SiteRecord { action_base, action_next, rollout_next, arrivals, lost } = *record;
-    Site { action_base, action_next, rollout_next, arrivals, lost }
+    let SiteRecord { action_base, action_next, rollout_next, arrivals, lost, silence, silence_over } = *record;
+    Site { action_base, action_next, rollout_next, arrivals, lost, silence, silence_over }
 }
 
 fn gateway_record(gateway: &Gateway) -> GatewayRecord {
@@ -97,6 +105,8 @@ fn gateway_record(gateway: &Gateway) -> GatewayRecord {
         origin: gateway.origin,
         listed: gateway.listed,
         presence: gateway.presence,
+        silent_since: gateway.silent_since,
+        acted_at: gateway.acted_at,
         interval: gateway.interval,
         client: gateway.client,
         attributes: gateway.attributes,
@@ -116,6 +126,8 @@ fn gateway(record: GatewayRecord) -> Gateway {
         origin: record.origin,
         listed: record.listed,
         presence: record.presence,
+        silent_since: record.silent_since,
+        acted_at: record.acted_at,
         interval: record.interval,
         client: record.client,
         attributes: record.attributes,
@@ -139,7 +151,6 @@ fn gateway(record: GatewayRecord) -> Gateway {
 }
 
 fn rollout_record(rollout: &Rollout) -> RolloutRecord {
-    let wave = |w: &Wave| WaveRecord { size: w.size, soak: w.soak, opened_at: w.opened_at, proven_at: w.proven_at };
     RolloutRecord {
         identity: rollout.identity.clone(),
         arrival: rollout.arrival,
@@ -150,7 +161,7 @@ fn rollout_record(rollout: &Rollout) -> RolloutRecord {
         frozen: rollout
             .frozen
             .as_ref()
-            .map(|frozen| FrozenRecord { total: frozen.total, waves: frozen.waves.iter().map(wave).collect() }),
+            .map(|frozen| FrozenRecord { total: frozen.total, waves: frozen.waves.iter().map(wave_record).collect() }),
         tripped: rollout.tripped.as_ref().map(|t| TrippedRecord {
             at: t.at,
             wave: t.wave,
@@ -158,12 +169,12 @@ fn rollout_record(rollout: &Rollout) -> RolloutRecord {
             limit: t.limit,
         }),
         cancelled: rollout.cancelled,
+        approved: rollout.approved.clone(),
         ready_at: rollout.ready_at,
     }
 }
 
 fn rollout(record: RolloutRecord) -> Rollout {
-    let wave = |w: WaveRecord| Wave { size: w.size, soak: w.soak, opened_at: w.opened_at, proven_at: w.proven_at };
     Rollout {
         identity: record.identity,
         arrival: record.arrival,
@@ -173,9 +184,10 @@ fn rollout(record: RolloutRecord) -> Rollout {
         replaced: record.replaced,
         frozen: record
             .frozen
-            .map(|frozen| Frozen { total: frozen.total, waves: frozen.waves.into_iter().map(wave).collect() }),
+            .map(|frozen| Frozen { total: frozen.total, waves: (1..).zip(frozen.waves).map(wave).collect() }),
         tripped: record.tripped.map(|t| Tripped { at: t.at, wave: t.wave, failures: t.failures, limit: t.limit }),
         cancelled: record.cancelled,
+        approved: record.approved,
         ready_at: record.ready_at,
         members: Default::default(),
         queue: Rc::default(),
@@ -183,6 +195,18 @@ fn rollout(record: RolloutRecord) -> Rollout {
         next_due: Some(SiteTime::default()),
         gate: None,
     }
+}
+
+fn wave_record(wave: &Wave) -> WaveRecord {
+    let Wave { name, size, asked, selector, approval, min_updated, soak, opened_at, proven_at } = wave.clone();
+    WaveRecord { name, size, asked, selector, approval, min_updated, soak, opened_at, proven_at }
+}
+
+/// One of before waves had names is called by its place, from 1.
+fn wave((place, record): (u16, WaveRecord)) -> Wave {
+    let WaveRecord { name, size, asked, selector, approval, min_updated, soak, opened_at, proven_at } = record;
+    let name = if name.is_empty() { place.to_string() } else { name };
+    Wave { name, size, asked, selector, approval, min_updated, soak, opened_at, proven_at }
 }
 
 fn member_record(member: &Member) -> MemberRecord {
@@ -201,6 +225,7 @@ fn member_record(member: &Member) -> MemberRecord {
         },
         since: member.since,
         attempts: member.attempts,
+        excuses: member.excuses,
         not_fetched: member.not_fetched,
         retry_at: member.retry_at,
         action: member.action.as_ref().map(action_record),
@@ -228,6 +253,7 @@ fn member(record: MemberRecord) -> Member {
         },
         since: record.since,
         attempts: record.attempts,
+        excuses: record.excuses,
         not_fetched: record.not_fetched,
         retry_at: record.retry_at,
         action: record.action.map(action),

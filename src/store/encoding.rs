@@ -25,7 +25,7 @@ pub(super) trait Record: Serialize + DeserializeOwned {
 
 impl Record for SiteRecord {
     const KIND: &'static str = "the site's record";
-    /// 2: there may be orders that stand.
+    /// 2: there may be orders that stand, and the site may be silent, when no deadline runs.
     const VERSION: u64 = 2;
     const OLDEST: u64 = 1;
 }
@@ -40,7 +40,8 @@ impl Record for GatewayRecord {
 }
 impl Record for RolloutRecord {
     const KIND: &'static str = "a rollout";
-    /// 2: sources in the network. 3: declared by a drop; it may be cancelled, for good. 4: windows.
+    /// 2: sources in the network. 3: declared by a drop; it may be cancelled, for good. 4: windows; waves with names,
+    /// selectors, approvals and what must be updated of them.
     const VERSION: u64 = 4;
     const OLDEST: u64 = 1;
 }
@@ -55,8 +56,9 @@ impl Record for ArtifactRecord {
 }
 impl Record for JournalEntry {
     const KIND: &'static str = "a journal row";
-    /// 2: rows about drops, artifacts that are fetched and go, and cancelled rollouts.
-    const VERSION: u64 = 2;
+    /// 2: rows about drops, artifacts that are fetched and go, and cancelled rollouts. 3: about silent sites, and edits that
+    /// change nothing.
+    const VERSION: u64 = 3;
     const OLDEST: u64 = 1;
 }
 impl Record for DropRecord {
@@ -110,7 +112,7 @@ pub(super) fn decode<R: Record>(bytes: &[u8]) -> Result<R, Unreadable> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::SiteTime;
+    use crate::model::{SiteTime, WaveSpec};
 
     #[test]
     fn a_record_is_an_array_of_its_version_and_itself() {
@@ -155,6 +157,17 @@ mod tests {
         );
         let old = format!(r#"[3,{{"identity":"main","arrival":1,"spec":{spec},"listed":true}}]"#);
         assert!(decode::<RolloutRecord>(old.as_bytes()).unwrap().spec.windows.is_empty());
+    }
+
+    #[test]
+    fn records_of_before_waves_had_names_are_still_read() {
+        let wave = r#"{"size":2,"soak":{"secs":600,"nanos":0},"opened_at":7}"#;
+        let wave: crate::store::WaveRecord = serde_json::from_str(wave).unwrap();
+        assert_eq!((wave.name.as_str(), wave.asked, wave.opened_at), ("", None, Some(SiteTime(7))));
+        let spec: WaveSpec = serde_json::from_str(r#"{"size":"1","soak":{"secs":600,"nanos":0}}"#).unwrap();
+        assert_eq!(spec, WaveSpec::CANARY);
+        let site = r#"[1,{"actionBase":"1000000001","actionNext":"1000000001","rolloutNext":1,"arrivals":0}]"#;
+        assert_eq!(decode::<SiteRecord>(site.as_bytes()).unwrap().silence, None);
     }
 
     #[test]

@@ -78,6 +78,7 @@ pub fn rollout(version: &str) -> RolloutSpec {
         windows: Windows::default(),
         paused: false,
         cancelled: false,
+        approved_waves: [].into(),
     }
 }
 

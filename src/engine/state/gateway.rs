@@ -18,6 +18,10 @@ pub struct Gateway {
     pub listed: bool,
     /// Is it there?
     pub presence: Presence,
+    /// Since when it has not been, if it was before.
+    pub silent_since: Option<SiteTime>,
+    /// When it last took an order, or all of an artifact.
+    pub acted_at: Option<SiteTime>,
     /// The interval at which it really polls, if that is not what it was told.
     pub interval: Option<Duration>,
     /// Which client it runs.
@@ -76,6 +80,8 @@ impl Gateway {
             origin,
             listed: true,
             presence: Presence::Never,
+            silent_since: None,
+            acted_at: None,
             interval: None,
             client: Client::Generic,
             attributes: Texts::new(),

@@ -16,7 +16,8 @@ pub use orders::Orders;
 pub use rollout::{Frozen, Rollout, Tripped, Wave};
 
 use crate::model::{
-    ActionId, Client, ControllerId, Digest, Presence, Refusal, RolloutId, Settings, Sums, Version, poll_interval,
+    ActionId, Client, ControllerId, Digest, Presence, Refusal, RolloutId, Settings, SiteTime, Sums, Version,
+    poll_interval,
 };
 
 /// Everything.
@@ -56,6 +57,10 @@ pub struct Site {
     pub arrivals: u64,
     /// The store before this one was lost: nothing is offered until a person says so.
     pub lost: bool,
+    /// Since when so many gateways are silent that nothing is held against any.
+    pub silence: Option<SiteTime>,
+    /// When that was over last.
+    pub silence_over: SiteTime,
 }
 
 /// An artifact that was looked for.

@@ -80,6 +80,12 @@ pub struct MemberWhy {
     pub opens: Option<OpensLine>,
     /// Its wave, from 1.
     pub wave: Option<u32>,
+    /// What its wave is called, if not by its place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wave_name: Option<String>,
+    /// What was edited in the rollout and came too late to change anything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub change_ignored: Option<String>,
     /// Attempts used, and allowed.
     pub attempts: (u8, u8),
     /// What was sent to it, if that is more than one artifact.
@@ -187,6 +193,8 @@ fn member_why(
             .then(|| OpensLine::of(rollout, now))
             .flatten(),
         wave: member.wave.map(|at| u32::from(at) + 1),
+        wave_name: wave_name(rollout, member),
+        change_ignored: engine::ignored(rollout),
         attempts: (member.attempts, rollout.spec.attempts),
         sent: (member.spent > size).then(|| member.sent(size)),
         action: member.action.as_ref().map(|action| action.id.get()),
@@ -196,6 +204,12 @@ fn member_why(
             None => format!("{}/{}", progress.done, progress.of),
         }),
     }
+}
+
+fn wave_name(rollout: &Rollout, member: &Member) -> Option<String> {
+    let at = member.wave?;
+    let wave = rollout.frozen.as_ref()?.waves.get(usize::from(at))?;
+    (wave.name != (at + 1).to_string()).then(|| wave.name.clone())
 }
 
 /// What reasons say where a person need not do anything.

@@ -1,6 +1,6 @@
 //! A site in virtual time: gateways, a rollout, a clock that only `wait` moves, and a disk that `restart` reads back.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use lamplighter::device::Entry;
@@ -55,6 +55,7 @@ pub fn rollout(name: &str, to: &str) -> RolloutSpec {
         windows: Windows::default(),
         paused: false,
         cancelled: false,
+        approved_waves: BTreeSet::new(),
     }
 }
 

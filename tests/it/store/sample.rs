@@ -135,7 +135,15 @@ pub fn time(n: u64) -> SavedTime {
 
 pub fn site(n: u64) -> SiteRecord {
     let base = ActionId::base(42);
-    SiteRecord { action_base: base, action_next: base.next(), rollout_next: RolloutId(n), arrivals: n, lost: false }
+    SiteRecord {
+        action_base: base,
+        action_next: base.next(),
+        rollout_next: RolloutId(n),
+        arrivals: n,
+        lost: false,
+        silence: n.is_multiple_of(2).then_some(SiteTime(n)),
+        silence_over: SiteTime(n / 2),
+    }
 }
 
 pub fn gateway_id(n: u32) -> ControllerId {
@@ -155,6 +163,8 @@ pub fn gateway(id: &ControllerId, padding: usize) -> GatewayRecord {
         origin: DeclaredBy::Drop,
         listed: true,
         presence: Presence::Polling,
+        silent_since: None,
+        acted_at: Some(SiteTime(7)),
         interval: Some(Duration::from_secs(60)),
         client: Client::default(),
         attributes: [("gateway-os".into(), "1.4.2".into()), ("note".into(), "x".repeat(padding))].into(),
@@ -189,6 +199,7 @@ pub fn member(n: u64) -> MemberRecord {
         step: if n.is_multiple_of(3) { StepRecord::Failed(FailedReason::NoFeedback) } else { StepRecord::Downloading },
         since: SiteTime(n),
         attempts: 1,
+        excuses: 2,
         not_fetched: 0,
         retry_at: None,
         action: Some(action),
@@ -212,6 +223,7 @@ pub fn rollout(n: u64) -> RolloutRecord {
         windows: windows(),
         paused: false,
         cancelled: false,
+        approved_waves: ["rest".to_owned()].into(),
     };
     RolloutRecord {
         identity: Identity("spring".into()),
@@ -223,6 +235,7 @@ pub fn rollout(n: u64) -> RolloutRecord {
         frozen: None,
         tripped: None,
         cancelled: false,
+        approved: ["1".to_owned()].into(),
         ready_at: None,
     }
 }

@@ -131,7 +131,11 @@ impl RolloutTyped {
             Some(line) => ("line".to_owned(), line.to_string()),
         };
         spec.selector = Selector { match_labels: [label].into() };
-        let wave = |size: &u8| WaveSpec { size: Amount::Count(u32::from(*size)), soak: Duration::from_secs(120) };
+        let wave = |size: &u8| WaveSpec {
+            size: Amount::Count(u32::from(*size)),
+            soak: Duration::from_secs(120),
+            ..WaveSpec::REST
+        };
         let amount = |n: u8| match n {
             0 => Amount::Percent(Percent::ALL),
             n => Amount::Count(u32::from(n)),
