@@ -200,9 +200,10 @@ fn wave_phase(state: &State, rollout: &Rollout, now: SiteTime) -> Phase {
         Some((at, None)) if let Some(wave) = waits(at) => approve(at, wave),
         Some((at, _)) => match shut(rollout) {
             Some(reason) => Phase::Reconciling(reason, format!("{} of {of} {}", title(waves, at), opens(rollout, now))),
-            None => {
-                Phase::Reconciling(ReconcilingReason::WaveOpen, format!("{} of {of} is being updated", title(waves, at)))
-            }
+            None => Phase::Reconciling(
+                ReconcilingReason::WaveOpen,
+                format!("{} of {of} is being updated", title(waves, at)),
+            ),
         },
         None if let Some(wave) = waits(0) => approve(0, wave),
         None => Phase::Reconciling(ReconcilingReason::WaveOpen, "the first wave opens".into()),

@@ -78,7 +78,10 @@ fn wave(number: usize, of: usize, wave: &PlannedWaveLine) -> String {
     let (size, soak) = (gateways(wave.size), span(wave.soak_for_seconds));
     paragraph(
         "",
-        &format!("wave {number} of {of}{name}, {state}: {size}, stops at {} failed, watched for {soak}", wave.max_failures),
+        &format!(
+            "wave {number} of {of}{name}, {state}: {size}, stops at {} failed, watched for {soak}",
+            wave.max_failures
+        ),
     )
 }
 

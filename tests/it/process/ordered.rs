@@ -227,9 +227,9 @@ fn approvals_in_words() {
     let firmware = firmware(97, 10_000);
     let site = Site::new();
     site.declare(&["press-1", "press-2"], &firmware);
-    let waves = "{size: 1, soak: 1s, name: bench, approval: Manual}, {size: \"100%\", soak: 1s, name: hall, approval: Manual}";
-    let manual = rollout("2.0.0", &firmware, "")
-        .replace("{size: 1, soak: 1s}, {size: \"100%\", soak: 1s}", waves);
+    let waves =
+        "{size: 1, soak: 1s, name: bench, approval: Manual}, {size: \"100%\", soak: 1s, name: hall, approval: Manual}";
+    let manual = rollout("2.0.0", &firmware, "").replace("{size: 1, soak: 1s}, {size: \"100%\", soak: 1s}", waves);
     site.put("press-fw.yaml", manual);
     site.start();
     site.until_reason("WaitingForApproval");

@@ -102,7 +102,9 @@ fn waves(state: &State, identity: &Identity, wave: Option<&str>, all: bool) -> R
         None if all && waiting.is_empty() => Err(format!("no wave of {identity} waits to be approved")),
         None if all => Ok(waiting),
         None => now.map(|wave| vec![wave]).ok_or_else(|| {
-            format!("no wave of {identity} waits to be approved now; those that will: {list}, by their names or `--all`")
+            format!(
+                "no wave of {identity} waits to be approved now; those that will: {list}, by their names or `--all`"
+            )
         }),
     }
 }
