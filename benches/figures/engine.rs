@@ -86,6 +86,7 @@ fn listing() -> Listing {
     let source = Source::File { dir: "/manifests".into(), name: "os-2.swu".into() };
     let rollout = RolloutSpec {
         artifact: ArtifactSpec { key, size: 1_000, sources: vec![source] },
+        variants: None,
         selector: selector.clone(),
         strategy: Strategy::default(),
         deadlines: Deadlines::default(),

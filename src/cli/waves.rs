@@ -68,21 +68,16 @@ fn standing(wave: &WaveLine) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::Summary;
+    use crate::engine::{Steps, Summary};
 
     fn rollout(updated: u32, failed: u32, updating: u32, total: u32) -> RolloutLine {
+        let summary = Summary { total, updated, failed, updating, ..Summary::default() };
         let artifact = serde_json::json!({"name": "os", "version": "2", "digest": "", "size": 1, "state": "Verified"});
-        RolloutLine {
-            name: "main".into(),
-            artifact: serde_json::from_value(artifact).unwrap(),
-            phase: "Reconciling".into(),
-            reason: "WaveOpen".into(),
-            message: String::new(),
-            change_ignored: None,
-            waves: Vec::new(),
-            steps: Default::default(),
-            summary: Summary { total, updated, failed, updating, ..Summary::default() },
-        }
+        let line = serde_json::json!({
+            "name": "main", "artifact": artifact, "phase": "Reconciling", "reason": "WaveOpen", "message": "",
+            "waves": [], "steps": Steps::default(), "summary": summary,
+        });
+        serde_json::from_value(line).unwrap()
     }
 
     #[test]

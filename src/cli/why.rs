@@ -119,9 +119,12 @@ fn membership(member: &MemberWhy) -> String {
     let retries = step == "Waiting" && member.reason.as_deref() != Some("Cancelling");
     line(if retries { "retry" } else { "deadline" }, due.as_deref());
     // what is due has been said, and who has to do something too
-    let expects =
-        member.expected.as_ref().filter(|it| member.due_seconds.is_none() && it.what != Awaited::Person.to_string());
+    let expects = member
+        .expected
+        .as_ref()
+        .filter(|it| member.due_seconds.is_none() && member.opens.is_none() && it.what != Awaited::Person.to_string());
     line("expects", expects.map(expects_what).as_deref());
+    line("variant", member.variant.map(|variant| variant.to_string()).as_deref());
     let wave = member.wave.map(|wave| match &member.wave_name {
         Some(name) => format!("{wave} ({name})"),
         None => wave.to_string(),

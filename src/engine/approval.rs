@@ -3,7 +3,7 @@
 use super::draft::Draft;
 use super::order::current;
 use super::state::{Rollout, State, Wave};
-use super::{plan, wave};
+use super::{deal, wave};
 use crate::model::{Approval, Identity, Verdict, WaitingReason, What};
 
 /// May this wave open, as far as persons are asked? An approval is one for this revision: that of the spec names the
@@ -42,7 +42,7 @@ pub fn approval(rollout: &Rollout, wave: &Wave) -> String {
 pub fn unapproved(state: &State, rollout: &Rollout) -> (Vec<String>, Option<String>) {
     let (waves, next) = match &rollout.frozen {
         Some(frozen) => (frozen.waves.clone(), wave::current(state, rollout).filter(|(_, proof)| proof.is_none())),
-        None => (plan::draw_up(state, rollout).0.waves, Some((0, None))),
+        None => (deal::draw_up(state, rollout).0.waves, Some((0, None))),
     };
     let waits = |wave: &&Wave| wave.opened_at.is_none() && !is_approved(rollout, wave);
     let now = next.and_then(|(at, _)| waves.get(at)).filter(waits).map(|wave| wave.name.clone());

@@ -37,10 +37,14 @@ pub(super) fn halt(state: &State, rollout: &Rollout) -> Option<WaitingReason> {
         (state.site.lost, WaitingReason::StoreLost),
         (!state.listed || !rollout.listed, WaitingReason::Unlisted),
         (is_stopped(state, rollout), WaitingReason::Paused),
-        (!state.is_verified(&rollout.spec.artifact.key.digest), WaitingReason::ArtifactNotVerified),
         (state.site.silence.is_some(), WaitingReason::SiteSilent),
     ];
     first(brakes)
+}
+
+/// May a wave open? Not while the file of some hardware is missing: the waves are there to compare all of them.
+pub(super) fn lets_waves_open(state: &State, rollout: &Rollout) -> bool {
+    halt(state, rollout).is_none() && state.has_files(rollout)
 }
 
 /// The brake that holds whatever else is under way: it also takes back an offer that was not fetched.
@@ -71,11 +75,16 @@ pub(super) fn own(
     let elsewhere =
         gateway.busy.filter(|busy| *busy != id).and_then(|busy| state.rollouts.get(&busy)?.members.get(gateway_id));
     let outside = rollout.outside(member);
+    let has_file = match rollout.frozen {
+        Some(_) => state.is_verified(&rollout.file_for(member).key.digest),
+        None => state.has_files(rollout),
+    };
     let brakes = [
         (!gateway.listed, WaitingReason::Unlisted),
         (is_held(state, gateway), WaitingReason::Held),
         (gateway.duplicate, WaitingReason::DuplicateIdentity),
         (gateway.unknown_version, WaitingReason::UnknownVersion),
+        (!has_file, WaitingReason::ArtifactNotVerified),
         (gateway.unsettled || elsewhere.is_some_and(Member::is_cancelling), WaitingReason::Cancelling),
         // an order that waits half-way does not keep a gateway from another: what it waits for may never come
         (elsewhere.is_some_and(|member| !matches!(member.step, Step::Waiting(_))), WaitingReason::ActionOpen),
@@ -83,7 +92,7 @@ pub(super) fn own(
         (outside.is_some(), outside.unwrap_or(WaitingReason::OutsideWindow)),
         (member.retry_at.is_some_and(|at| now < at), member.pause_reason()),
     ];
-    [wave(rollout, member), first(brakes)].into_iter().flatten().min()
+    first(brakes).into_iter().chain(wave(rollout, member)).min()
 }
 
 /// Its wave has not opened; a joiner's turn comes after the last.

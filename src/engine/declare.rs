@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::draft::Draft;
 use super::state::{Gateway, Rollout};
-use super::{cancel, members, plan};
+use super::{cancel, deal, members};
 use crate::model::{ControllerId, DeclaredBy, GatewaySpec, Identity, Newcomer, RolloutId, RolloutSpec, Verdict, What};
 
 /// A site that accepts whoever comes must not fill its disk with them.
@@ -39,11 +39,12 @@ pub(super) fn newcomer(draft: &mut Draft, newcomer: Newcomer, by: Option<String>
     if draft.state.gateways.values().filter(accepted).count() >= MOST_ACCEPTED {
         return Verdict::OverQuota;
     }
-    let spec = GatewaySpec { name: id.to_string(), controller_id: id.clone(), labels, token: Some(token), hold: false };
+    let spec = GatewaySpec { name: id.to_string(), controller_id: id.clone(), labels, token, hold: false };
     let unknown_version = draft.state.site.lost;
     draft.add_gateway(Gateway::new(spec, DeclaredBy::Accepted, unknown_version));
     let by = by.unwrap_or_else(|| "the site file".into());
-    draft.note_gateway(What::Ordered, &id, format!("accept, by {by}, with the token it showed first, from {from}"));
+    let with = if token.is_some() { "the token it showed first" } else { "the site's own token" };
+    draft.note_gateway(What::Ordered, &id, format!("accept, by {by}, with {with}, from {from}"));
     Verdict::Accepted
 }
 
@@ -82,7 +83,7 @@ fn revision(draft: &mut Draft, identity: Identity, spec: RolloutSpec, origin: De
     let current = draft.state.rollouts.iter().find(|(_, rollout)| !rollout.replaced && rollout.identity == identity);
     if let Some((id, current)) = current {
         let id = *id;
-        let same_artifact = current.spec.artifact.key == spec.artifact.key;
+        let same_artifact = current.spec.is_same_artifact(&spec);
         let (waves, selector) =
             (current.spec.strategy.waves != spec.strategy.waves, current.spec.selector != spec.selector);
         let changed = *current.spec != spec || !current.listed || current.origin != origin;
@@ -97,7 +98,7 @@ fn revision(draft: &mut Draft, identity: Identity, spec: RolloutSpec, origin: De
                     rollout.gate = None;
                 });
                 if waves {
-                    plan::edited(draft, id);
+                    deal::edited(draft, id);
                 }
                 if selector {
                     members::edited(draft, id);

@@ -149,7 +149,7 @@ impl<'s> Draft<'s> {
     pub(super) fn remove_rollout(&mut self, id: RolloutId) {
         if let Some(rollout) = self.state.rollouts.remove(&id) {
             self.changes.rollouts.insert(id);
-            self.name_artifact(&rollout.spec.artifact.key);
+            rollout.spec.files().for_each(|file| self.name_artifact(&file.key));
             for gateway in rollout.members.into_keys() {
                 self.changes.seen.insert(gateway.clone());
                 self.changes.members.insert((id, gateway));

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::phase::{Phase, phase};
+use super::silence::LONGEST;
 use super::state::{Member, Rollout, State, Step};
 use super::wave::{self, Proof};
 use crate::model::{ReconcilingReason, SiteTime, StalledReason, WaitingReason};
@@ -27,18 +28,18 @@ pub enum Awaited {
     Room,
     /// The artifact in the cache.
     Artifact,
+    /// A window opens.
+    Window,
+    /// The wall clock is trusted.
+    Clock,
     /// The members of this wave, from 1, come to an end.
     Wave(usize),
     /// This wave, from 1, stays healthy for its soak.
     Soak(usize),
     /// The waves before, for those that came late.
     Waves,
-    /// The gateways of the site, of which many fell silent at once.
+    /// The gateways come back that fell silent together.
     Site,
-    /// A window opens.
-    Window,
-    /// The site's clock is trusted.
-    Clock,
     /// A person does something.
     Person,
 }
@@ -51,12 +52,12 @@ impl fmt::Display for Awaited {
             Self::Retry => f.write_str("its next attempt"),
             Self::Room => f.write_str("an order that is under way to end"),
             Self::Artifact => f.write_str("the artifact in the cache"),
+            Self::Window => f.write_str("a window to open"),
+            Self::Clock => f.write_str("the site to know what time it is"),
             Self::Wave(number) => write!(f, "the members of wave {number} to end"),
             Self::Soak(number) => write!(f, "wave {number} to stay healthy"),
             Self::Waves => f.write_str("all waves to be proven"),
-            Self::Site => f.write_str("the site's gateways to be heard of again"),
-            Self::Window => f.write_str("a window to open"),
-            Self::Clock => f.write_str("a clock that can be trusted"),
+            Self::Site => f.write_str("the site's gateways to come back"),
             Self::Person => f.write_str("a person"),
         }
     }
@@ -84,25 +85,31 @@ fn waiting(state: &State, rollout: &Rollout, member: &Member, (reason, now): (Wa
         | WaitingReason::Unlisted
         | WaitingReason::Held
         | WaitingReason::DuplicateIdentity
-        | WaitingReason::NotApproved
         | WaitingReason::Paused => awaited(Awaited::Person),
-        WaitingReason::SiteSilent => awaited(Awaited::Site),
         WaitingReason::ArtifactNotVerified => awaited(Awaited::Artifact),
+        WaitingReason::SiteSilent => silence(state),
         WaitingReason::WaveNotOpen => wave(state, rollout),
-        WaitingReason::OutsideWindow => window(rollout, now),
-        WaitingReason::WaitingForClock => awaited(Awaited::Clock),
+        WaitingReason::NotApproved => awaited(Awaited::Person),
         WaitingReason::Cancelling => {
             Expectation { what: Awaited::Gateway, at: member.open_action().and_then(|action| action.deadline) }
         }
         WaitingReason::UnknownVersion | WaitingReason::Offline => awaited(Awaited::Gateway),
+        WaitingReason::OutsideWindow => window(rollout, now),
+        WaitingReason::WaitingForClock => awaited(Awaited::Clock),
         WaitingReason::Backoff | WaitingReason::NotFetched => Expectation { what: Awaited::Retry, at: member.retry_at },
         WaitingReason::ActionOpen | WaitingReason::MaxInFlight | WaitingReason::DownloadSlot => awaited(Awaited::Room),
     }
 }
 
+/// The next window.
 fn window(rollout: &Rollout, now: SiteTime) -> Expectation {
-    let opens_in = rollout.gate.as_ref().and_then(|gate| gate.opens_in(now));
-    Expectation { what: Awaited::Window, at: opens_in.map(|wait| now.plus(wait)) }
+    let wait = rollout.gate.as_ref().and_then(|gate| gate.opens_in(now));
+    Expectation { what: Awaited::Window, at: wait.map(|wait| now.plus(wait)) }
+}
+
+/// When it is over at the latest.
+fn silence(state: &State) -> Expectation {
+    Expectation { what: Awaited::Site, at: state.site.silence.map(|since| since.plus(LONGEST)) }
 }
 
 /// What the next wave waits for.
@@ -123,8 +130,8 @@ pub fn expected_of(state: &State, rollout: &Rollout, now: SiteTime) -> Option<Ex
         Phase::Reconciling(ReconcilingReason::WaveOpen | ReconcilingReason::Soaking, _) => wave(state, rollout),
         Phase::Reconciling(ReconcilingReason::OutsideWindow, _) => window(rollout, now),
         Phase::Reconciling(ReconcilingReason::WaitingForClock, _) => awaited(Awaited::Clock),
+        Phase::Reconciling(ReconcilingReason::SiteSilent, _) => silence(state),
         Phase::Reconciling(ReconcilingReason::Cancelling, _) => awaited(Awaited::Gateway),
-        Phase::Reconciling(ReconcilingReason::SiteSilent, _) => awaited(Awaited::Site),
         Phase::Reconciling(
             ReconcilingReason::Paused | ReconcilingReason::Unlisted | ReconcilingReason::WaitingForApproval,
             _,

@@ -3,10 +3,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::approval::{approval, is_approved};
-use super::plan;
+use super::deal;
 use super::state::{Member, Rollout, State, Step};
+use super::target::{self, files_in_use};
 use super::wave::{self, Proof, title};
-use crate::model::{ReconcilingReason, SiteTime, SkippedReason, StalledReason, WaitingReason};
+use crate::model::{ControllerId, ReconcilingReason, SiteTime, SkippedReason, StalledReason, WaitingReason};
 
 /// How a rollout stands; the texts complete "Reconciling: …".
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -102,8 +103,8 @@ pub fn phase(state: &State, rollout: &Rollout, now: SiteTime) -> Phase {
     if let Some(tripped) = &rollout.tripped {
         return Phase::Stalled(StalledReason::FailureLimit, tripped.to_string());
     }
-    let artifact = state.artifacts.get(&rollout.spec.artifact.key.digest);
-    if let Some(why) = artifact.and_then(|artifact| artifact.failed.as_ref()) {
+    let mut files = files_in_use(state, rollout);
+    if let Some(why) = files.find_map(|file| state.artifacts.get(&file.key.digest)?.failed.as_ref()) {
         return Phase::Stalled(StalledReason::ArtifactFailed, why.clone());
     }
     if !state.listed || !rollout.listed {
@@ -118,15 +119,20 @@ pub fn phase(state: &State, rollout: &Rollout, now: SiteTime) -> Phase {
     if rollout.members.is_empty() {
         return Phase::Stalled(StalledReason::NoMembers, "no gateway has the labels that the selector asks for".into());
     }
-    if !state.is_verified(&rollout.spec.artifact.key.digest) {
+    let has_variant = |id: &ControllerId| target::choose(state, rollout, id).is_some();
+    if rollout.frozen.is_none() && !rollout.members.keys().any(has_variant) {
+        let text = "none of the gateways that the selector means is of a hardware for which there is a variant";
+        return Phase::Stalled(StalledReason::NoMembers, text.into());
+    }
+    if !state.has_files(rollout) {
         return Phase::Reconciling(
             ReconcilingReason::ArtifactNotVerified,
             WaitingReason::ArtifactNotVerified.meaning().into(),
         );
     }
     let obstacle = match &rollout.frozen {
-        Some(frozen) => plan::obstacle(&frozen.waves),
-        None => plan::obstacle(&plan::draw_up(state, rollout).0.waves),
+        Some(frozen) => deal::obstacle(&frozen.waves),
+        None => deal::obstacle(&deal::draw_up(state, rollout).0.waves),
     };
     if let Some(why) = obstacle {
         return Phase::Stalled(StalledReason::WavesImpossible, why);
@@ -166,7 +172,7 @@ fn wave_phase(state: &State, rollout: &Rollout, now: SiteTime) -> Phase {
     let waves = match &rollout.frozen {
         Some(frozen) => &frozen.waves,
         None => {
-            drawn = plan::draw_up(state, rollout).0.waves;
+            drawn = deal::draw_up(state, rollout).0.waves;
             &drawn
         }
     };

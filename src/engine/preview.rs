@@ -7,7 +7,7 @@ use super::approval::{self, is_approved};
 use super::brake::{self, Load};
 use super::draft::Draft;
 use super::state::{Frozen, Member, Rollout, State, Step, Wave};
-use super::{declare, members, plan as waves_of, window};
+use super::{deal as waves_of, declare, members, window};
 use crate::model::{
     ControllerId, DeclaredBy, Identity, Intent, Now, RolloutId, SiteTime, SkippedReason, WaitingReason,
 };

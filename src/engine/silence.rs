@@ -83,13 +83,11 @@ fn is_control(state: &State, now: SiteTime, id: &ControllerId, gateway: &Gateway
     let untouched = gateway.acted_at.is_none_or(|at| now.since(at) >= UNTOUCHED);
     untouched
         && state.rollouts.values().filter(|rollout| is_in_force(state, rollout, id)).all(|rollout| {
-            let key = &rollout.spec.artifact.key;
-            let member = rollout.members.get(id);
-            let under_way = member.is_some_and(|member| member.ever_fetched() && !member.step.is_terminal());
-            let has_it = member.is_some_and(|member| {
-                matches!(member.step, Step::Updated | Step::Skipped(SkippedReason::AlreadyInstalled))
-            });
-            !under_way && !has_it && state.settings.version_of(gateway, &key.name).as_ref() != Some(&key.version)
+            let Some(member) = rollout.members.get(id) else { return true };
+            let under_way = member.ever_fetched() && !member.step.is_terminal();
+            let has_it = matches!(member.step, Step::Updated | Step::Skipped(SkippedReason::AlreadyInstalled));
+            let runs = state.settings.version_of(gateway, &rollout.spec.artifact.key.name);
+            !under_way && !has_it && !rollout.has_target(member, runs.as_ref())
         })
 }
 

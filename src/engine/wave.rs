@@ -2,7 +2,7 @@
 
 use super::draft::Draft;
 use super::state::{Rollout, State, Step, Wave};
-use super::{approval, brake, plan, watch};
+use super::{approval, brake, deal, target, watch};
 use crate::model::{ControllerId, RolloutId, SiteTime, SkippedReason, WaitingReason, WaveSpec, What};
 
 /// How a wave stands.
@@ -19,22 +19,29 @@ pub enum Proof {
 /// Freezes the members when the first wave can open, and opens it.
 pub(super) fn freeze(draft: &mut Draft, id: RolloutId) {
     let Some(rollout) = draft.state.rollouts.get(&id) else { return };
-    let ready = !rollout.replaced && brake::halt(draft.state, rollout).is_none();
-    if rollout.frozen.is_some() || !ready || rollout.members.is_empty() {
+    if rollout.frozen.is_some() || rollout.replaced || !brake::lets_waves_open(draft.state, rollout) {
         return;
     }
-    let (mut frozen, places) = plan::draw_up(draft.state, rollout);
+    let (mut frozen, places) = deal::draw_up(draft.state, rollout);
     let Some(first) = frozen.waves.first() else { return };
-    if !approval::is_approved(rollout, first) || plan::obstacle(&frozen.waves).is_some() {
+    if places.is_empty() || !approval::is_approved(rollout, first) || deal::obstacle(&frozen.waves).is_some() {
         return;
     }
+    let chosen = rollout.queue.iter().map(|gateway| (gateway.clone(), target::choose(draft.state, rollout, gateway)));
+    let chosen: Vec<_> = chosen.collect();
     let opened = title(&frozen.waves, 0);
     if let Some(first) = frozen.waves.first_mut() {
         first.opened_at = Some(draft.now.site);
     }
     let of = |count: usize, noun: &str| format!("{count} {noun}{}", if count == 1 { "" } else { "s" });
     let detail = format!("{} in {}", of(places.len(), "member"), of(frozen.waves.len(), "wave"));
-    plan::place(draft, id, places);
+    for (gateway, variant) in chosen {
+        match variant {
+            Some(variant) => draft.edit_member(id, &gateway, |member| member.variant = variant),
+            None => draft.skip(id, &gateway, SkippedReason::NoVariant),
+        }
+    }
+    deal::place(draft, id, places);
     draft.edit_rollout(id, |rollout| {
         rollout.frozen = Some(frozen);
         rollout.requeue();
@@ -62,7 +69,7 @@ pub(super) fn advance(draft: &mut Draft, id: RolloutId) {
         let name = title(waves, at);
         let may_open = || {
             let approved = waves.get(at).is_some_and(|wave| approval::is_approved(rollout, wave));
-            approved && plan::obstacle(waves).is_none() && brake::halt(draft.state, rollout).is_none()
+            approved && deal::obstacle(waves).is_none() && brake::lets_waves_open(draft.state, rollout)
         };
         match proof {
             Some(Proof::SoakUntil(until)) if until <= now && rollout.tripped.is_none() => {
@@ -108,12 +115,12 @@ fn proof(state: &State, rollout: &Rollout, at: usize, wave: &Wave, opened: SiteT
         match member.step {
             Step::Waiting(WaitingReason::Held | WaitingReason::DuplicateIdentity) => may_come = true,
             Step::Waiting(_) if unlisted(id) => may_come = true,
-            Step::Skipped(SkippedReason::Superseded | SkippedReason::NotSelected | SkippedReason::Cancelled) => {}
             Step::Updated if watch::silent(state, rollout, id, member).is_some() => return Proof::Open,
             Step::Updated | Step::Skipped(SkippedReason::AlreadyInstalled) => {
                 (counted, good) = (counted + 1, good + 1);
                 last = last.max(member.since);
             }
+            Step::Skipped(_) => {}
             Step::Failed(_) => {
                 counted += 1;
                 last = last.max(member.since);

@@ -106,10 +106,12 @@ reasons! {
     SkippedReason {
         AlreadyInstalled: "the gateway reports the artifact's version already",
             "nothing";
-        Superseded: "a newer rollout of the same artifact took over",
-            "nothing";
+        NoVariant: "the rollout has no variant for the gateway's hardware",
+            "nothing, or correct the gateway's labels or the `match` of a variant: then it is taken after the last wave";
         NotSelected: "the rollout no longer selects the gateway",
             "nothing, or correct the selector";
+        Superseded: "a newer rollout of the same artifact took over",
+            "nothing";
         Cancelled: "the rollout was cancelled before the gateway had the whole artifact",
             "nothing, or give the rollout another version";
     }
@@ -128,12 +130,12 @@ reasons! {
             "wait; `lamplighter artifacts` shows how far it is";
         SiteSilent: "many gateways fell silent at once: nothing is offered, and deadlines stand still",
             "look at the site's network and power; it goes on by itself, after 24h at the latest";
-        WaitingForApproval: "the next wave opens only once a person approves it",
-            "run `lamplighter approve`, or add what the message names to `spec.approvedWaves`";
         OutsideWindow: "a wave waits for the next of its `windows` to open",
             "wait, or change `windows`";
         WaitingForClock: "a wave waits, as the site does not know what time it is, and so whether a window is open",
             "give the site a time server or set its clock: `lamplighter status` says what is wrong with it; or set `whenClockUnknown: Allow`";
+        WaitingForApproval: "the next wave opens only once a person approves it",
+            "run `lamplighter approve`, or add what the message names to `spec.approvedWaves`";
         WaveOpen: "a wave is being updated",
             "wait; `lamplighter why GATEWAY` says what a gateway waits for";
         Soaking: "a wave is updated and is being watched",

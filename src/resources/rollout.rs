@@ -73,9 +73,13 @@ pub struct OtaRolloutSpec {
     pub approved_waves: Option<Vec<String>>,
 }
 
-/// A firmware file.
+/// A firmware file, or one for each type of hardware.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(extend("x-kubernetes-validations" = [{
+    "rule": "has(self.variants) ? !has(self.sources) && !has(self.digest) && !has(self.sizeBytes) : has(self.sources) && has(self.digest) && has(self.sizeBytes)",
+    "message": "write either sources, digest and sizeBytes, or variants",
+}]))]
 pub struct Artifact {
     /// What it is: gateways report a version per artifact name. Letters, digits, '-', '.' and '_'.
     #[schemars(length(min = 1, max = 64), regex(pattern = r"^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$"))]
@@ -85,12 +89,39 @@ pub struct Artifact {
     pub version: String,
     /// Where to get it, tried in order: `https://HOST/PATH`, `http://HOST/PATH`, `oci://REGISTRY/REPOSITORY:TAG` or
     /// `…@sha256:DIGEST` (the layer whose digest is the one below), `file:NAME` for a file beside the manifest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 8), inner(length(min = 1, max = 2048)))]
+    pub sources: Option<Vec<String>>,
+    /// The file's hash, `sha256:` and 64 lower-case hex digits, as `sha256sum` prints them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 71), regex(pattern = r"^sha256:[0-9a-f]{64}$"))]
+    pub digest: Option<String>,
+    /// The file's exact size in bytes, as `stat -c %s` prints it. A longer file is refused while it is read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1_099_511_627_776_i64))]
+    pub size_bytes: Option<i64>,
+    /// Instead of sources, digest and sizeBytes: a file for each type of hardware. The first that matches a gateway
+    /// counts, and stays when the gateway's labels change later; a gateway that none matches is skipped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 8))]
+    pub variants: Option<Vec<Variant>>,
+}
+
+/// A firmware file for one type of hardware.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Variant {
+    /// Which gateways get it: by labels of their EdgeGateway, or, with `attr.lamplighter.dev/KEY`, by an attribute that
+    /// they report.
+    #[serde(rename = "match")]
+    pub matches: MatchLabels,
+    /// Where to get it, as for one file.
     #[schemars(length(min = 1, max = 8), inner(length(min = 1, max = 2048)))]
     pub sources: Vec<String>,
-    /// The file's hash, `sha256:` and 64 lower-case hex digits, as `sha256sum` prints them.
+    /// The file's hash, `sha256:` and 64 lower-case hex digits.
     #[schemars(length(max = 71), regex(pattern = r"^sha256:[0-9a-f]{64}$"))]
     pub digest: String,
-    /// The file's exact size in bytes, as `stat -c %s` prints it. A longer file is refused while it is read.
+    /// The file's exact size in bytes.
     #[schemars(range(min = 1, max = 1_099_511_627_776_i64))]
     pub size_bytes: i64,
 }

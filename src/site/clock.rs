@@ -61,11 +61,10 @@ impl Clock {
     pub fn now(&self) -> Now {
         let (wall, trust) = self.wall.look();
         if self.trusted.replace(Some(trust.is_given())) != Some(trust.is_given()) {
-            match trust.is_given() {
-                true => info!(trust = trust.words(wall), "the wall clock is trusted"),
-                false => {
-                    warn!(why = trust.words(wall), "the wall clock is not trusted: windows follow whenClockUnknown")
-                }
+            if trust.is_given() {
+                info!(trust = trust.words(wall), "the wall clock is trusted");
+            } else {
+                warn!(why = trust.words(wall), "the wall clock is not trusted: windows follow whenClockUnknown");
             }
         }
         Now { site: self.site_now(), wall: trust.is_given().then_some(wall) }

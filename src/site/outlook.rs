@@ -40,7 +40,10 @@ impl Views {
     pub(super) fn outlook(&mut self, state: &State, changes: &Changes) -> Outlook {
         let first = !std::mem::replace(&mut self.complete, true);
         let board = if first { self.board(state, state.gateways.keys()) } else { self.board(state, &changes.seen) };
-        let concerned = !changes.rollouts.is_empty() || !changes.members.is_empty();
+        // which variants are wanted before the freeze depends on what gateways are
+        let may_choose = |rollout: &engine::Rollout| rollout.frozen.is_none() && rollout.spec.variants.is_some();
+        let chosen = || !changes.gateways.is_empty() && state.rollouts.values().any(may_choose);
+        let concerned = !changes.rollouts.is_empty() || !changes.members.is_empty() || chosen();
         let wanted = (first || concerned).then(|| wanted(state));
         self.shared.retain(|_, artifact| Rc::strong_count(artifact) > 1);
         Outlook { board, wanted, next_due: engine::next_due(state), next_change: engine::next_change(state) }
@@ -83,5 +86,5 @@ impl Views {
 }
 
 fn wanted(state: &State) -> Vec<ArtifactSpec> {
-    united(engine::wanted_artifacts(state).into_values())
+    united(engine::wanted_artifacts(state))
 }

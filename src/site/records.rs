@@ -84,17 +84,18 @@ fn new_site(action_base: ActionId) -> Site {
         lost: false,
         silence: None,
         silence_over: SiteTime::default(),
+        told: None,
     }
 }
 
 fn site_record(site: &Site) -> SiteRecord {
-    let Site { action_base, action_next, rollout_next, arrivals, lost, silence, silence_over } = *site;
-    SiteRecord { action_base, action_next, rollout_next, arrivals, lost, silence, silence_over }
+    let Site { action_base, action_next, rollout_next, arrivals, lost, silence, silence_over, told } = *site;
+    SiteRecord { action_base, action_next, rollout_next, arrivals, lost, silence, silence_over, told }
 }
 
 fn site(record: &SiteRecord) -> Site {
-    let SiteRecord { action_base, action_next, rollout_next, arrivals, lost, silence, silence_over } = *record;
-    Site { action_base, action_next, rollout_next, arrivals, lost, silence, silence_over }
+    let SiteRecord { action_base, action_next, rollout_next, arrivals, lost, silence, silence_over, told } = *record;
+    Site { action_base, action_next, rollout_next, arrivals, lost, silence, silence_over, told }
 }
 
 fn gateway_record(gateway: &Gateway) -> GatewayRecord {
@@ -213,6 +214,7 @@ fn member_record(member: &Member) -> MemberRecord {
     MemberRecord {
         wave: member.wave,
         joiner: member.joiner,
+        variant: member.variant,
         step: match member.step {
             Step::Waiting(_) => StepRecord::Waiting,
             Step::Offered => StepRecord::Offered,
@@ -239,6 +241,7 @@ fn member(record: MemberRecord) -> Member {
     Member {
         wave: record.wave,
         joiner: record.joiner,
+        variant: record.variant,
         key: 0,
         step: match record.step {
             // decided again at the first step

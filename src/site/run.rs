@@ -19,7 +19,7 @@ use super::site_file::{self, Standing};
 use super::wanted;
 use crate::artifact::{Keeper, LeastSpeed, Patience, Uplink};
 use crate::config::{SiteConfig, SiteFile};
-use crate::device::{self, Board, Caps, Context, Envelope, Opened, Presence, Sink, Strangers, ddi};
+use crate::device::{self, Attendance, Board, Caps, Context, Envelope, Opened, Sink, Strangers, ddi};
 use crate::intake::drops::{self, Drops};
 use crate::intake::{self, Manifests, Pace};
 use crate::model::{Digest, Event, Listing, Verdict};
@@ -51,7 +51,7 @@ pub async fn run(file: SiteFile, config: SiteConfig, mut stop: watch::Receiver<b
     let (manifests, manifests_seen) = watch::channel(site_file::manifests(&config));
     let (said, said_by_file) = watch::channel(None);
     let standing = Standing::new(&file.path, clock.site_now());
-    context.tls.replace(tls);
+    context.prove_with(tls);
     let notices = Rc::new(Notices::default());
     let mut shell = Shell {
         core: Core::rebuild(Default::default(), settings(&config), action_base()),
@@ -189,7 +189,7 @@ fn context(
     let strangers = Strangers::new(devices.registration, devices.registration_labels.clone());
     let context = Context::new(
         Rc::new(RefCell::new(Board::default())),
-        Rc::new(RefCell::new(Presence::new(site_file::pacing(config)))),
+        Rc::new(RefCell::new(Attendance::new(site_file::pacing(config)))),
         site_file::device_settings(config, tokens),
         Rc::new(move || clock.site_now()),
         Rc::new(open),

@@ -20,7 +20,7 @@ use super::site_file::{Said, Standing};
 use super::trouble::Trouble;
 use crate::artifact::Keeper;
 use crate::config::SiteConfig;
-use crate::device::{Board, Context, Envelope, Presence};
+use crate::device::{Attendance, Board, Context, Envelope};
 use crate::engine::Settings;
 use crate::intake::Manifests;
 use crate::intake::drops::DropLine;
@@ -41,7 +41,7 @@ pub(super) struct Shell {
     pub store: Handle,
     pub clock: Rc<Clock>,
     pub board: Rc<RefCell<Board>>,
-    pub presence: Rc<RefCell<Presence>>,
+    pub presence: Rc<RefCell<Attendance>>,
     pub keeper: Rc<Keeper>,
     pub wanted: watch::Sender<Vec<ArtifactSpec>>,
     /// Drops that wait or were refused.
@@ -220,8 +220,9 @@ impl Shell {
         }
         self.core = Core::rebuild(recalled.snapshot, settings(&self.config), action_base());
         let now = self.clock.site_now();
-        let gateways = self.core.state().gateways.iter();
-        let known = gateways.map(|(id, gateway)| (id.clone(), gateway.presence, gateway.interval, gateway.client));
+        let state = self.core.state();
+        let known = state.gateways.iter();
+        let known = known.map(|(id, gateway)| (id.clone(), gateway.presence, state.comes_by(gateway), gateway.client));
         let mut presence = self.presence.borrow_mut();
         presence.start(now, known);
         let gateways = self.core.state().gateways.iter();

@@ -40,15 +40,15 @@ impl Record for GatewayRecord {
 }
 impl Record for RolloutRecord {
     const KIND: &'static str = "a rollout";
-    /// 2: sources in the network. 3: declared by a drop; it may be cancelled, for good. 4: windows; waves with names,
-    /// selectors, approvals and what must be updated of them.
+    /// 2: sources in the network. 3: declared by a drop; it may be cancelled, for good. 4: waves with names, selectors,
+    /// approvals and what must be updated of them; windows, variants.
     const VERSION: u64 = 4;
     const OLDEST: u64 = 1;
 }
 impl Record for MemberRecord {
     const KIND: &'static str = "a member";
-    /// 2: its order may be cancelled, and it skipped for that.
-    const VERSION: u64 = 2;
+    /// 2: its order may be cancelled, and it skipped for that. 3: it has a variant, or none.
+    const VERSION: u64 = 3;
     const OLDEST: u64 = 1;
 }
 impl Record for ArtifactRecord {
@@ -138,11 +138,22 @@ mod tests {
         let order = r#"{"id":"1000000001","open":true,"fetched":true}"#;
         let member = format!(r#"[1,{{"step":"Downloading","since":5,"attempts":1,"action":{order}}}]"#);
         let member = decode::<MemberRecord>(member.as_bytes()).unwrap();
-        assert!(!member.action.unwrap().cancelling && member.spent == 0);
+        assert!(!member.action.unwrap().cancelling && (member.spent, member.variant) == (0, 0));
         let second = r#"{"secs":1,"nanos":0}"#;
         let deadlines = format!(r#"{{"download":{second},"install":{second},"confirm":{second}}}"#);
         let deadlines: crate::model::Deadlines = serde_json::from_str(&deadlines).unwrap();
         assert_eq!(deadlines.cancel.as_secs(), 1_800);
+    }
+
+    #[test]
+    fn records_of_before_waves_had_names_are_still_read() {
+        let wave = r#"{"size":2,"soak":{"secs":600,"nanos":0},"opened_at":7}"#;
+        let wave: crate::store::WaveRecord = serde_json::from_str(wave).unwrap();
+        assert_eq!((wave.name.as_str(), wave.asked, wave.opened_at), ("", None, Some(SiteTime(7))));
+        let spec: WaveSpec = serde_json::from_str(r#"{"size":"1","soak":{"secs":600,"nanos":0}}"#).unwrap();
+        assert_eq!(spec, WaveSpec::CANARY);
+        let site = r#"[1,{"actionBase":"1000000001","actionNext":"1000000001","rolloutNext":1,"arrivals":0}]"#;
+        assert_eq!(decode::<SiteRecord>(site.as_bytes()).unwrap().silence, None);
     }
 
     #[test]
@@ -157,17 +168,6 @@ mod tests {
         );
         let old = format!(r#"[3,{{"identity":"main","arrival":1,"spec":{spec},"listed":true}}]"#);
         assert!(decode::<RolloutRecord>(old.as_bytes()).unwrap().spec.windows.is_empty());
-    }
-
-    #[test]
-    fn records_of_before_waves_had_names_are_still_read() {
-        let wave = r#"{"size":2,"soak":{"secs":600,"nanos":0},"opened_at":7}"#;
-        let wave: crate::store::WaveRecord = serde_json::from_str(wave).unwrap();
-        assert_eq!((wave.name.as_str(), wave.asked, wave.opened_at), ("", None, Some(SiteTime(7))));
-        let spec: WaveSpec = serde_json::from_str(r#"{"size":"1","soak":{"secs":600,"nanos":0}}"#).unwrap();
-        assert_eq!(spec, WaveSpec::CANARY);
-        let site = r#"[1,{"actionBase":"1000000001","actionNext":"1000000001","rolloutNext":1,"arrivals":0}]"#;
-        assert_eq!(decode::<SiteRecord>(site.as_bytes()).unwrap().silence, None);
     }
 
     #[test]

@@ -107,6 +107,9 @@ pub struct SiteRecord {
     /// When that was over last.
     #[serde(default)]
     pub silence_over: SiteTime,
+    /// The poll interval that gateways were told last, so that a start with another one is noticed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub told: Option<Duration>,
 }
 
 /// A gateway.
@@ -273,6 +276,9 @@ pub struct MemberRecord {
     /// It matched after the freeze.
     #[serde(default)]
     pub joiner: bool,
+    /// The number of the variant that it gets.
+    #[serde(default)]
+    pub variant: u8,
     /// How far it is. Why it waits is derived.
     pub step: StepRecord,
     /// Since when.

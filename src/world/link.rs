@@ -7,7 +7,7 @@ use hyper::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::site::Site;
-use crate::device::Presence;
+use crate::device::Attendance;
 use crate::device::ddi::{self, Download, Head, Pending, Response};
 use crate::model::{
     ActionId, Ask as AskFor, Client, ControllerId, Digest, Event, Execution, Finished, SiteTime, TokenHash, Verdict,
@@ -129,12 +129,12 @@ pub(super) fn ask(
 }
 
 /// The reply to a request that waited for a verdict; none if the commit failed.
-pub(super) fn reply(ask: &Ask, pending: Pending, presence: &mut Presence, verdict: Option<Verdict>) -> Reply {
+pub(super) fn reply(ask: &Ask, pending: Pending, presence: &mut Attendance, verdict: Option<Verdict>) -> Reply {
     read(ask, &pending.respond(presence, verdict))
 }
 
 /// The reply to a request for bytes.
-pub(super) fn first_byte(ask: &Ask, download: &Download, presence: &mut Presence, verdict: Option<Verdict>) -> Reply {
+pub(super) fn first_byte(ask: &Ask, download: &Download, presence: &mut Attendance, verdict: Option<Verdict>) -> Reply {
     match download.respond(presence, verdict) {
         Ok(head) => read(ask, &head),
         Err(refused) => read(ask, &refused),

@@ -141,7 +141,9 @@ impl Oracle {
                 wrong.push(format!("{id} was given action {action} outside a window"));
             }
         }
-        wrong.into_iter().for_each(|what| self.found(what));
+        for what in wrong {
+            self.found(what);
+        }
     }
 
     /// May a gateway start, or go on half-way, at a time by the wall clock?

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::link::Ask;
 use crate::device::ddi::{self, Pending};
-use crate::device::{Board, Pacing, Presence};
+use crate::device::{Attendance, Board, Pacing};
 use crate::engine::Settings;
 use crate::model::{ActionId, Event, Now, SiteTime, Verdict};
 use crate::site::{Core, Outlook};
@@ -58,7 +58,7 @@ pub struct Site {
     /// The heart.
     pub core: Core,
     pub(super) board: Board,
-    pub(super) presence: Presence,
+    pub(super) presence: Attendance,
     pub(super) device: ddi::Settings,
     pub(super) in_flight: Option<InFlight>,
     inbox: VecDeque<(Event, Waiter)>,
@@ -89,7 +89,7 @@ impl Site {
         let mut site = Self {
             core: Core::rebuild(snapshot, settings, ActionId::base(random)),
             board: Board::default(),
-            presence: Presence::new(Pacing { told: device.poll_interval, offline_after }),
+            presence: Attendance::new(Pacing { told: device.poll_interval, offline_after }),
             device,
             in_flight: None,
             inbox: VecDeque::new(),
@@ -115,8 +115,9 @@ impl Site {
 
     fn meet_gateways(&mut self, at: u64) {
         let now = self.time(at);
-        let gateways = self.core.state().gateways.iter();
-        let known = gateways.map(|(id, g)| (id.clone(), g.presence, g.interval, g.client)).collect::<Vec<_>>();
+        let state = self.core.state();
+        let known = state.gateways.iter();
+        let known = known.map(|(id, g)| (id.clone(), g.presence, state.comes_by(g), g.client)).collect::<Vec<_>>();
         self.presence.start(now, known);
     }
 

@@ -225,7 +225,7 @@ fn unknown_and_misspelt_fields_are_refused_with_their_path() {
         &["spec.strategy.maxFailure:", "did you mean maxFailures?"],
     );
     refused_with(&rollout("r", "  Paused: true\n"), &["spec.Paused:", "did you mean paused?"]);
-    refused_with(&rollout("r", "  frobnicate: 1\n"), &["spec.frobnicate:", "known here: artifact"]);
+    refused_with(&rollout("r", "  frobnicate: 1\n"), &["spec.frobnicate:", "known here: approvedWaves"]);
     refused_with(&gateway("gw", "{controlerID: x}"), &["did you mean controllerId?"]);
     refused_with(
         &gateway("gw", "{}").replace("{name: gw}", "{name: gw, lables: {a: b}}"),
@@ -287,6 +287,41 @@ fn foreign_kinds_and_versions_are_refused() {
 }
 
 #[test]
+fn variants_are_read_and_stand_instead_of_one_file() {
+    let with = |artifact: &str| {
+        rollout("r", "").replace(&format!("sources: [\"file:os-2.swu\"], digest: \"{DIGEST}\", sizeBytes: 4"), artifact)
+    };
+    let variant = |matches: &str, size: u32| {
+        format!(
+            "{{match: {{matchLabels: {{{matches}}}}}, sources: [\"file:a.swu\"], digest: \"{DIGEST}\", sizeBytes: {size}}}"
+        )
+    };
+    let two = |a: &str, b: &str| with(&format!("variants: [{a}, {b}]"));
+    let spec = accepted(&two(&variant("soc: imx8", 4), &variant("attr.lamplighter.dev/soc: am62", 4)));
+    assert_eq!((spec.files().count(), spec.artifact.size), (2, 4));
+    let choose = |labels: &[(String, String)], reports: &[(String, String)]| {
+        let texts = |of: &[(String, String)]| of.iter().cloned().collect::<model::Texts>();
+        spec.variants.as_ref().unwrap().choose(&texts(labels), &texts(reports))
+    };
+    let soc = |value: &str| [("soc".to_owned(), value.to_owned())];
+    assert_eq!((choose(&soc("imx8"), &[]), choose(&[], &soc("am62")), choose(&[], &[])), (Some(0), Some(1), None));
+    for (text, words) in [
+        (with("variants: []"), "spec.artifact.variants: is empty"),
+        (with("variants: [{}]"), "spec.artifact.variants[0].digest: is missing"),
+        (two(&variant("a: b", 4), &variant("", 4)), "spec.artifact.variants[1].match: is empty"),
+        (two(&variant("a: b", 4), &variant("c: d", 5)), "variants[1].sizeBytes: is 5, but another variant says 4"),
+        (
+            with(&format!("sizeBytes: 4, variants: [{}]", variant("a: b", 4))),
+            "spec.artifact.sizeBytes: stands beside variants",
+        ),
+        (with("sizeBytes: 4"), "spec.artifact.sources: is missing; write it, or spec.artifact.variants instead"),
+        (two(&variant("a: b", 4), &variant("c: d", 4)) + "  maxBytes: 3\n", "spec.maxBytes: is 3, less than"),
+    ] {
+        refused_with(&text, &[words]);
+    }
+}
+
+#[test]
 fn values_out_of_bounds_are_refused_with_their_path() {
     let strategy = |text: &str| rollout("r", &format!("  strategy: {{{text}}}\n"));
     refused_with(&strategy("maxFailures: 0"), &["spec.strategy.maxFailures:", "at least 1"]);
@@ -295,6 +330,33 @@ fn values_out_of_bounds_are_refused_with_their_path() {
     refused_with(&strategy("maxInFlight: \"5\""), &["spec.strategy.maxInFlight:", "without quotes"]);
     refused_with(&strategy("maxInFlight: 1.5"), &["spec.strategy.maxInFlight:"]);
     refused_with(&strategy("maxInFlight: -1"), &["spec.strategy.maxInFlight:"]);
+    let waves = |waves: &str| strategy(&format!("waves: [{waves}]"));
+    let first = "spec.strategy.waves[0]";
+    let second = "spec.strategy.waves[1]";
+    refused_with(&waves("{size: \"60%\"}, {size: \"60%\"}"), &["spec.strategy.waves: have 120%"]);
+    refused_with(&waves("{size: \"101%\"}"), &["spec.strategy.waves[0].size:", "1% to 100%"]);
+    refused_with(&waves("{size: \"50%\"}, {size: \"50%\"}, {size: 1}"), &["spec.strategy.waves[2]: can never get"]);
+    refused_with(&waves("{}, {size: 1}"), &[second, "waves[0] takes all of them"]);
+    refused_with(
+        &waves("{selector: {matchLabels: {a: b}}}, {size: 1, selector: {matchLabels: {a: b, c: d}}}"),
+        &[second, "waves[0] takes all of them"],
+    );
+    refused_with(&waves("{selector: {matchLabels: {line: b}}}"), &[first, "another \"line\" than spec.selector"]);
+    refused_with(&waves("{selector: {matchLabels: {}}}"), &["waves[0].selector: is empty"]);
+    refused_with(&waves("{name: a, size: 1}, {name: a, size: 1}"), &["waves[1].name: is \"a\", as another"]);
+    refused_with(&waves("{name: \"2\", size: 1}, {size: 1}"), &["waves[1].name: is \"2\", as another"]);
+    refused_with(&waves("{name: rest, size: 1}"), &["waves[0].name: is \"rest\""]);
+    refused_with(&waves("{name: a@b, size: 1}"), &["waves[0].name: should have"]);
+    refused_with(&waves("{size: 2, minUpdated: 3}"), &["waves[0].minUpdated: is 3", "at most 2"]);
+    refused_with(&waves("{size: 2, minUpdated: 0}"), &["waves[0].minUpdated: is 0"]);
+    refused_with(&waves("{size: 2, approval: Maybe}"), &["waves[0].approval:", "Automatic, Manual"]);
+    let approved = |approved: &str| rollout("r", &format!("  approvedWaves: [{approved}]\n"));
+    refused_with(&approved("bench@2.0"), &["spec.approvedWaves[0]: names a wave \"bench\"", "1, rest"]);
+    refused_with(&approved("bench"), &["spec.approvedWaves[0]: \"bench\" names no version", "1@2.0"]);
+    refused_with(
+        &gateway("g", "{}").replace("{name: g}", "{name: g, labels: {attr.lamplighter.dev/hw: b}}"),
+        &["metadata.labels.attr.lamplighter.dev/hw:"],
+    );
     refused_with(&strategy("waves: []"), &["spec.strategy.waves: is empty"]);
     refused_with(&strategy(&format!("waves: [{}]", "{size: 1},".repeat(17))), &["spec.strategy.waves:", "at most 16"]);
     refused_with(&strategy("waves: [{size: 1, soak: 10}]"), &["spec.strategy.waves[0].soak:"]);
@@ -478,4 +540,20 @@ fn wrong_site_files_are_refused_with_file_and_field() {
         assert!(error.contains(words) && error.contains("site.yaml"), "{words:?} is not in {error:?}");
     }
     assert!(config::load(Path::new("/dev/zero")).unwrap_err().to_string().contains("not a plain file"));
+}
+
+#[test]
+fn waves_are_named_by_their_place_and_approved_for_one_version() {
+    let spec = accepted(&rollout(
+        "r",
+        "  strategy: {waves: [{name: bench, selector: {matchLabels: {role: bench, attr.lamplighter.dev/hw: b}}, minUpdated: \"100%\"}, {size: \"10%\"}, {approval: Manual}]}\n  approvedWaves: [3@2.0, gone@1.0, 2@2.0]\n",
+    ));
+    let [bench, few, all] = &spec.strategy.waves[..] else { panic!("{:?}", spec.strategy.waves) };
+    assert_eq!((bench.name_at(0).as_ref(), few.name_at(1).as_ref()), ("bench", "2"));
+    assert_eq!((bench.size, bench.min_updated), ("100%".parse().unwrap(), "100%".parse().unwrap()));
+    assert_eq!((few.min_updated, few.selector.clone()), (WaveSpec::MIN_UPDATED, None));
+    assert_eq!((all.size, all.approval), (WaveSpec::REST.size, model::Approval::Manual));
+    assert!(spec.approved_waves.iter().eq(["2", "3"]));
+    // the last wave may still say that it takes all
+    accepted(&rollout("r", "  strategy: {waves: [{size: 1}, {size: \"40%\"}, {name: rest, size: \"100%\"}]}\n"));
 }

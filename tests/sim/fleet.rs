@@ -65,6 +65,7 @@ pub fn rollout(version: &str) -> RolloutSpec {
     let first = WaveSpec { soak: minutes(3), ..WaveSpec::CANARY };
     RolloutSpec {
         artifact: artifact(version),
+        variants: None,
         selector: Selector { match_labels: [("hall".to_owned(), "7".to_owned())].into() },
         strategy: Strategy {
             waves: vec![first, WaveSpec { soak: minutes(3), ..WaveSpec::REST }],

@@ -13,5 +13,6 @@ mod calm;
 mod crash_at_every_commit;
 mod people;
 mod props;
+mod scenarios;
 mod storms;
 mod windows;

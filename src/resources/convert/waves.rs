@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Checked, amount, duration, labels};
+use super::{Checked, amount, duration, selector as labels};
 use crate::model::{self, Amount, Bounds, Selector, WaveSpec};
 use crate::resources::{Approval, FieldError, IntOrPercent, OtaRolloutSpec, Wave};
 

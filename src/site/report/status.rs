@@ -7,9 +7,9 @@ use super::artifacts::ProgressLine;
 use super::order::{OrderLine, standing_orders};
 use super::{GuesserLine, PendingLine};
 use crate::artifact::Progress;
-use crate::engine::{self, Phase, Rollout, Standing, State, Steps, Summary, WaveView, steps, summary};
+use crate::engine::{self, Member, Phase, Rollout, Standing, State, Step, Steps, Summary, WaveView, steps, summary};
 use crate::intake::drops::DropLine;
-use crate::model::{Digest, SiteTime};
+use crate::model::{ArtifactSpec, Digest, SiteTime, SkippedReason};
 
 /// The site at a glance.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -178,6 +178,23 @@ pub struct ArtifactLine {
     /// How far it is, while it is not there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub progress: Option<ProgressLine>,
+    /// Its files, if there is one for each type of hardware; what stands above is of the one that is furthest behind.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub variants: Vec<VariantLine>,
+}
+
+/// A file for one type of hardware.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct VariantLine {
+    /// Its digest.
+    pub digest: String,
+    /// In bytes.
+    pub size: u64,
+    /// `Verified`, `Wanted`, `Fetching` or `Failed`.
+    pub state: String,
+    /// How many members get it, once that is fixed.
+    pub gateways: u32,
 }
 
 /// A wave.
@@ -306,16 +323,43 @@ fn wave_line(wave: &WaveView, now: SiteTime) -> WaveLine {
     }
 }
 
+/// Of several variants the line tells of the one that is furthest behind, of those that gateways of the site need.
 fn artifact_line(state: &State, rollout: &Rollout, progress: &impl Fn(&Digest) -> Option<Progress>) -> ArtifactLine {
-    let artifact = &rollout.spec.artifact;
-    let known = state.artifacts.get(&artifact.key.digest);
-    let progress = progress(&artifact.key.digest);
+    let line = |file: &ArtifactSpec| file_line(state, file, progress(&file.key.digest));
+    let behind = |line: &ArtifactLine| STATES.iter().position(|state| *state == line.state);
+    let furthest = engine::files_in_use(state, rollout).map(line).min_by_key(behind);
+    let mut shown = furthest.unwrap_or_else(|| line(&rollout.spec.artifact));
+    let variants = rollout.spec.variants.iter().flat_map(|_| rollout.spec.files().zip(0_u8..));
+    shown.variants = variants.map(|(file, at)| variant_line(&line(file), rollout, at)).collect();
+    // by this one the drop that brought it knows it again
+    shown.digest = rollout.spec.artifact.key.digest.to_string();
+    shown
+}
+
+fn variant_line(line: &ArtifactLine, rollout: &Rollout, at: u8) -> VariantLine {
+    let has = |member: &&Member| {
+        rollout.frozen.is_some() && member.variant == at && member.step != Step::Skipped(SkippedReason::NoVariant)
+    };
+    let gateways = rollout.members.values().filter(has).count();
+    VariantLine {
+        digest: line.digest.clone(),
+        size: line.size,
+        state: line.state.clone(),
+        gateways: u32::try_from(gateways).unwrap_or(u32::MAX),
+    }
+}
+
+/// What may be said of a file, the furthest behind first.
+const STATES: [&str; 4] = ["Failed", "Fetching", "Wanted", "Verified"];
+
+fn file_line(state: &State, file: &ArtifactSpec, progress: Option<Progress>) -> ArtifactLine {
+    let known = state.artifacts.get(&file.key.digest);
     let bytes = progress.as_ref().and_then(|progress| progress.bytes);
     ArtifactLine {
-        name: artifact.key.name.clone(),
-        version: artifact.key.version.to_string(),
-        digest: artifact.key.digest.to_string(),
-        size: artifact.size,
+        name: file.key.name.clone(),
+        version: file.key.version.to_string(),
+        digest: file.key.digest.to_string(),
+        size: file.size,
         bytes,
         progress: progress.map(Into::into),
         state: match known {
@@ -325,5 +369,6 @@ fn artifact_line(state: &State, rollout: &Rollout, progress: &impl Fn(&Digest) -
             _ => "Wanted",
         }
         .into(),
+        variants: Vec::new(),
     }
 }

@@ -9,7 +9,7 @@ use super::order::OrderLine;
 use super::stops::{holds, stops};
 use crate::device::Progress;
 use crate::engine::{self, Expectation, Member, Rollout, State, Step};
-use crate::model::{ControllerId, JournalEntry, SiteTime, Texts, WaitingReason};
+use crate::model::{ControllerId, JournalEntry, SiteTime, SkippedReason, Texts, WaitingReason};
 
 /// So many of the newest rows of the journal are looked through.
 pub const ROWS_FOR_WHY: usize = 4_000;
@@ -57,6 +57,9 @@ pub struct MemberWhy {
     pub rollout: String,
     /// To which version.
     pub version: String,
+    /// Which of the rollout's variants it gets, from 1, if there are several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variant: Option<u32>,
     /// How far it is.
     pub step: String,
     /// For how long by now.
@@ -149,11 +152,11 @@ pub fn why(
         saved_at: None,
         name: gateway.spec.name.clone(),
         controller_id: id.to_string(),
-        presence: format!("{:?}", gateway.presence),
+        presence: gateway.presence.to_string(),
         polled_ago_seconds: polled(id).map(|at| now.since(at).as_secs()),
         hold: engine::is_held(state, gateway),
         holds: holds(state, id, gateway, now),
-        client: format!("{:?}", gateway.client),
+        client: gateway.client.to_string(),
         labels: gateway.spec.labels.clone(),
         attributes: gateway.attributes.clone(),
         rollouts: rollouts
@@ -177,6 +180,7 @@ fn member_why(
     MemberWhy {
         rollout: rollout.identity.to_string(),
         version: rollout.spec.artifact.key.to_string(),
+        variant: variant(rollout, member),
         step: member.step.name().into(),
         step_seconds: now.since(member.since).as_secs(),
         reason: reason(member.step),
@@ -210,6 +214,13 @@ fn wave_name(rollout: &Rollout, member: &Member) -> Option<String> {
     let at = member.wave?;
     let wave = rollout.frozen.as_ref()?.waves.get(usize::from(at))?;
     (wave.name != (at + 1).to_string()).then(|| wave.name.clone())
+}
+
+fn variant(rollout: &Rollout, member: &Member) -> Option<u32> {
+    let chosen = rollout.spec.variants.is_some()
+        && rollout.frozen.is_some()
+        && member.step != Step::Skipped(SkippedReason::NoVariant);
+    chosen.then(|| u32::from(member.variant) + 1)
 }
 
 /// What reasons say where a person need not do anything.

@@ -75,7 +75,7 @@ impl Expectation {
         }
         if let Some(count) = &typed.installed {
             let range = range(&format!("{field}.installed"), count)?;
-            checks.push((format!("{each} installed {range} times"), Check::Installed(who.clone(), range)));
+            checks.push((format!("{each} installed {range} ×"), Check::Installed(who.clone(), range)));
         }
         if let Some(touched) = typed.touched {
             let was = if touched { "was given an order" } else { "was never given an order" };
@@ -123,7 +123,7 @@ impl Expectation {
             }),
             Check::Installed(who, range) => others(world, who, |at| {
                 let count = world.devices.get(at).map_or(0, |device| device.installs.len());
-                (!range.has(count)).then(|| format!("installed {count} times"))
+                (!range.has(count)).then(|| format!("installed {count} ×"))
             }),
             Check::Touched(who, wanted) => others(world, who, |at| {
                 let touched = world.devices.get(at).is_some_and(|device| device.touched);

@@ -21,6 +21,7 @@ mod planned;
 mod registered;
 mod silence;
 pub(crate) mod site;
+mod variants;
 mod wave_edits;
 mod waves;
 mod windows;

@@ -46,6 +46,7 @@ pub fn rollout(name: &str, to: &str) -> RolloutSpec {
     let source = Source::File { dir: "/manifests".into(), name: format!("{name}-{to}.swu") };
     RolloutSpec {
         artifact: ArtifactSpec { key, size: 1_000, sources: vec![source] },
+        variants: None,
         selector: Selector { match_labels: [("site".into(), "hall".into())].into() },
         strategy: Strategy { max_in_flight: many(), max_failures: many(), ..Strategy::default() },
         deadlines: Deadlines::default(),

@@ -1,6 +1,6 @@
 //! Windows: they gate offers, what was fetched outlives them, and a clock that is set changes what they say at once.
 
-use lamplighter::engine::{Phase, Step};
+use lamplighter::engine::{Awaited, Phase, Step, expected, expected_of};
 use lamplighter::model::*;
 
 use super::site::*;
@@ -161,8 +161,24 @@ fn soaks_run_on_and_waves_open_outside_but_nobody_is_offered() {
     assert_eq!(site.count(OUTSIDE), 2);
     let Phase::Reconciling(reason, words) = site.phase() else { panic!("{:?}", site.phase()) };
     assert_eq!(reason, ReconcilingReason::OutsideWindow);
-    let expected = "wave 2 of 2 waits for a window, which opens Sat 5 Dec 22:00 Europe/Berlin, in 6d15h";
-    assert_eq!(words, expected);
+    let said = "wave 2 of 2 waits for a window, which opens Sat 5 Dec 22:00 Europe/Berlin, in 6d15h";
+    assert_eq!(words, said);
+}
+
+#[test]
+fn what_waits_for_a_window_expects_it_to_open_and_when() {
+    let mut site = site_at("2026-11-28T12:00Z", 1, |_| {});
+    site.now = site.now.plus(minutes(10));
+    let state = site.core.state();
+    let opens = Some(site.now.plus(minutes(9 * 60 - 10)));
+    let member = expected(state, site.main(), site.member("g1"), site.now).unwrap();
+    let rollout = expected_of(state, site.main(), site.now).unwrap();
+    assert_eq!([(member.what, member.at), (rollout.what, rollout.at)], [(Awaited::Window, opens); 2]);
+    site.ahead = None;
+    site.step(vec![]);
+    let state = site.core.state();
+    assert_eq!(expected(state, site.main(), site.member("g1"), site.now).unwrap().what, Awaited::Clock);
+    assert_eq!(expected_of(state, site.main(), site.now).unwrap().what, Awaited::Clock);
 }
 
 #[test]

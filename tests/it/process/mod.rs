@@ -23,6 +23,7 @@ pub mod site;
 mod site_file;
 mod terminal;
 mod tls;
+mod waves;
 mod windows;
 pub mod wire;
 mod words;

@@ -135,6 +135,7 @@ pub fn time(n: u64) -> SavedTime {
 
 pub fn site(n: u64) -> SiteRecord {
     let base = ActionId::base(42);
+    let told = Some(Duration::from_secs(n));
     SiteRecord {
         action_base: base,
         action_next: base.next(),
@@ -143,6 +144,7 @@ pub fn site(n: u64) -> SiteRecord {
         lost: false,
         silence: n.is_multiple_of(2).then_some(SiteTime(n)),
         silence_over: SiteTime(n / 2),
+        told,
     }
 }
 
@@ -196,6 +198,7 @@ pub fn member(n: u64) -> MemberRecord {
     MemberRecord {
         wave: Some(1),
         joiner: false,
+        variant: 1,
         step: if n.is_multiple_of(3) { StepRecord::Failed(FailedReason::NoFeedback) } else { StepRecord::Downloading },
         since: SiteTime(n),
         attempts: 1,
@@ -214,6 +217,7 @@ pub fn rollout(n: u64) -> RolloutRecord {
     let source = Source::File { dir: "/etc/lamplighter/manifests".into(), name: "gateway-os.swu".into() };
     let spec = RolloutSpec {
         artifact: ArtifactSpec { key, size: n, sources: vec![source] },
+        variants: None,
         selector: Selector { match_labels: [("line".into(), "3".into())].into() },
         strategy: Strategy { max_in_flight: Amount::Count(5), ..Strategy::default() },
         deadlines: Deadlines::default(),

@@ -112,7 +112,7 @@ impl Run {
     /// All that the cache would have by now: one that made room comes again when it is wanted again.
     pub(super) fn artifacts(&self) -> Vec<Event> {
         let state = self.core.state();
-        let wanted = engine::wanted_artifacts(state).into_values().map(|spec| spec.key.digest);
+        let wanted = engine::wanted_artifacts(state).into_iter().map(|spec| spec.key.digest);
         let known: BTreeSet<_> = state.artifacts.keys().copied().chain(wanted).collect();
         known.into_iter().map(|digest| Event::Artifact(digest, ArtifactFact::Verified(fleet::sums()))).collect()
     }

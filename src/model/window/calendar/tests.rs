@@ -284,7 +284,7 @@ proptest! {
     ) {
         let clock = |minutes: u16| format!("{:02}:{:02}", minutes / 60 % 24, minutes % 60).parse::<ClockTime>().unwrap();
         let windows = typed.into_iter().map(|(days, start, length, share)| {
-            let last = start + (u32::from(length) * u32::from(share) / 100).max(1) as u16;
+            let last = start + (length / 100 * share + length % 100 * share / 100).max(1);
             Window::new(days, (clock(start), clock(start + length)), Some(clock(last)), Some(zone(name))).unwrap()
         });
         let windows = Windows { list: windows.collect(), ..Windows::default() };

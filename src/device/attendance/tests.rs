@@ -1,4 +1,4 @@
-//! Presence, poll by poll.
+//! Attendance, poll by poll.
 
 use super::*;
 
@@ -13,8 +13,8 @@ fn gateway() -> ControllerId {
     "gw-8".parse().unwrap()
 }
 
-fn started(state: State) -> Presence {
-    let mut presence = Presence::new(PACING);
+fn started(state: State) -> Attendance {
+    let mut presence = Attendance::new(PACING);
     presence.start(at(0), [(gateway(), state, None, Client::Generic)]);
     presence
 }
@@ -72,12 +72,12 @@ fn a_loop_that_looks_late_says_offline_once() {
 
 #[test]
 fn after_a_start_nobody_is_offline_before_offline_after_and_whoever_polled_counts_as_polled() {
-    let mut presence = Presence::new(PACING);
+    let mut presence = Attendance::new(PACING);
     presence.start(at(5_000), [(gateway(), State::Quiet, None, Client::Generic)]);
     assert_eq!(presence.due(at(5_599)), []);
     assert_eq!(presence.due(at(5_600)), [Event::Offline(gateway())]);
 
-    let mut presence = Presence::new(PACING);
+    let mut presence = Attendance::new(PACING);
     presence.start(at(5_000), [(gateway(), State::Polling, None, Client::Generic)]);
     assert_eq!(presence.poll(&gateway(), at(5_119), None), [], "the time the site was down is no gap");
     assert_eq!(presence.interval("gw-8"), PACING.told);
@@ -109,7 +109,7 @@ fn an_absence_is_no_rhythm() {
 
 #[test]
 fn a_pace_from_the_store_holds_until_four_polls_say_otherwise() {
-    let mut presence = Presence::new(PACING);
+    let mut presence = Attendance::new(PACING);
     presence.start(at(0), [(gateway(), State::Polling, Some(Duration::from_secs(240)), Client::Generic)]);
     assert_eq!(presence.due(at(479)), []);
     assert_eq!(presence.due(at(480)), [Event::Quiet(gateway())]);
@@ -117,7 +117,7 @@ fn a_pace_from_the_store_holds_until_four_polls_say_otherwise() {
 
 #[test]
 fn a_faster_rhythm_brings_the_deadline_forward() {
-    let mut presence = Presence::new(PACING);
+    let mut presence = Attendance::new(PACING);
     presence.start(at(0), [(gateway(), State::Polling, Some(Duration::from_secs(240)), Client::Generic)]);
     for second in [10, 20, 30, 40, 50] {
         presence.poll(&gateway(), at(second), None);
@@ -178,7 +178,7 @@ fn our_failures_excuse_until_the_next_fetch() {
 
 #[test]
 fn rhu_is_not_quiet_for_five_minutes_after_a_start_or_an_error_of_ours() {
-    let mut presence = Presence::new(PACING);
+    let mut presence = Attendance::new(PACING);
     presence.start(at(0), [(gateway(), State::Polling, None, Client::Rauc)]);
     assert_eq!(presence.due(at(299)), [], "it may have polled while the site was down");
     assert_eq!(presence.poll(&gateway(), at(300), None), []);

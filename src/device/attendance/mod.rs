@@ -46,7 +46,7 @@ pub struct Progress {
 
 /// Every declared gateway's signs of life.
 #[derive(Debug)]
-pub struct Presence {
+pub struct Attendance {
     pacing: Pacing,
     /// Boxed: half of a hash map's room is empty, and a track is large.
     tracks: HashMap<ControllerId, Box<Track>>,
@@ -54,7 +54,7 @@ pub struct Presence {
     due: BTreeSet<(SiteTime, ControllerId)>,
 }
 
-impl Presence {
+impl Attendance {
     /// Nobody is known yet.
     pub fn new(pacing: Pacing) -> Self {
         Self { pacing: checked(pacing), tracks: HashMap::new(), due: BTreeSet::new() }
@@ -157,7 +157,7 @@ impl Presence {
         events
     }
 
-    /// When to call [`Presence::due`] next.
+    /// When to call [`Attendance::due`] next.
     pub fn next_due(&self) -> Option<SiteTime> {
         self.due.first().map(|(at, _)| *at)
     }

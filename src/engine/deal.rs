@@ -1,9 +1,10 @@
-//! The plan: which members are in which wave, decided when they are frozen and again when the waves to come are edited.
+//! Who is in which wave: decided when the members are frozen, and again when the waves to come are edited.
 
 use std::borrow::Cow;
 
 use super::draft::Draft;
-use super::state::{Frozen, Gateway, Rollout, State, Wave};
+use super::state::{Frozen, Gateway, Member, Rollout, State, Wave};
+use super::target::choose;
 use crate::model::{Amount, ControllerId, RolloutId, RolloutSpec, Selector, WaveSpec, What};
 
 /// The waves that a spec asks for, with the one that takes who is left.
@@ -47,7 +48,12 @@ impl Seat<'_> {
 
 /// The members in the order of their hashes; those whose wave is one of the first so many are taken.
 fn seats<'s>(state: &'s State, rollout: &'s Rollout, opened: usize) -> Vec<Seat<'s>> {
-    let members = rollout.members.iter().filter(|(_, member)| !member.joiner);
+    // whom no file is for is in no wave
+    let has_place = |id: &ControllerId, member: &Member| match rollout.frozen {
+        Some(_) => member.wave.is_some(),
+        None => choose(state, rollout, id).is_some(),
+    };
+    let members = rollout.members.iter().filter(|(id, member)| !member.joiner && has_place(id, member));
     let taken = |wave: Option<u16>| wave.is_some_and(|wave| usize::from(wave) < opened);
     let mut seats: Vec<_> = members
         .map(|(id, member)| {
