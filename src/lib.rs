@@ -12,3 +12,4 @@ pub mod model;
 pub mod resources;
 pub mod site;
 pub mod store;
+pub mod world;

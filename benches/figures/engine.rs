@@ -34,8 +34,12 @@ struct Heart {
 
 impl Heart {
     fn new() -> Self {
-        let settings =
-            Settings { poll_interval: Duration::from_secs(60), download_slots: 24, version_keys: BTreeMap::new() };
+        let settings = Settings {
+            poll_interval: Duration::from_secs(60),
+            download_slots: 24,
+            version_keys: BTreeMap::new(),
+            time_zone: Zone::utc(),
+        };
         let core = Core::rebuild(Snapshot::default(), settings, ActionId::base(1));
         Self { core, now: SiteTime(1_000_000), orders: BTreeMap::new(), times: Vec::new() }
     }
@@ -89,6 +93,7 @@ fn listing() -> Listing {
         attempts: Bounds::ATTEMPTS,
         max_bytes: None,
         confirm_by: ConfirmBy::ReportedVersion,
+        windows: Windows::default(),
         allow_downgrade: false,
         paused: false,
         cancelled: false,

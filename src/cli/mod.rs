@@ -23,6 +23,7 @@ mod man;
 mod order;
 mod output;
 mod pause;
+mod plan;
 mod prose;
 mod report;
 mod resume;
@@ -38,6 +39,7 @@ mod unhold;
 mod verify;
 mod watch;
 mod why;
+mod why_rollout;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -71,6 +73,7 @@ enum Command {
     Run(run::RunArgs),
     Status(status::StatusArgs),
     Why(why::WhyArgs),
+    Plan(plan::PlanArgs),
     Journal(journal::JournalArgs),
     Artifacts(artifacts::ArtifactsArgs),
     Accept(accept::AcceptArgs),
@@ -103,6 +106,7 @@ pub fn main() -> ExitCode {
         Command::Run(args) => run::run(&args),
         Command::Status(args) => status::run(&args, &mut out),
         Command::Why(args) => why::run(&args, &mut out),
+        Command::Plan(args) => plan::run(&args, &mut out),
         Command::Journal(args) => journal::run(&args, &mut out),
         Command::Artifacts(args) => artifacts::run(&args, &mut out),
         Command::Accept(args) => accept::run(&args, &mut out),

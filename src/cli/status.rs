@@ -11,7 +11,9 @@ use super::prose::{ago, last_written, paragraph, span};
 use super::table::table;
 use super::watch::{WatchArgs, show};
 use super::{Output, fetching};
-use crate::site::report::{self, Counters, GatewayCount, GatewayLine, GatewayList, RolloutLine, SiteFileLine, Status};
+use crate::site::report::{
+    self, ClockLine, Counters, GatewayCount, GatewayLine, GatewayList, RolloutLine, SiteFileLine, Status,
+};
 
 /// Show how the site's rollouts stand, and what was refused
 #[derive(Debug, clap::Args)]
@@ -63,6 +65,9 @@ fn text(shown: &Shown) -> String {
     let mut text = heading(status);
     if let Some(file) = &status.site_file {
         text += &site_file(file);
+    }
+    if let Some(clock) = &status.clock {
+        text += &self::clock(clock, &status.rollouts);
     }
     if status.store_lost {
         text += "\n";
@@ -148,6 +153,19 @@ fn site_file(file: &SiteFileLine) -> String {
         );
     }
     text
+}
+
+/// A clock that is not trusted is news; else it matters only to windows.
+fn clock(clock: &ClockLine, rollouts: &[RolloutLine]) -> String {
+    let shows = clock.time.as_deref().unwrap_or("nothing");
+    match (clock.trusted, rollouts.iter().any(|rollout| rollout.window.is_some())) {
+        (true, true) => paragraph("", &format!("clock: {shows}, {}", clock.why)),
+        (true, false) => String::new(),
+        (false, _) => {
+            let text = format!("the clock is not trusted, so windows follow whenClockUnknown: {}", clock.why);
+            format!("\n{}", paragraph("", &text))
+        }
+    }
 }
 
 const STORE_LOST: &str = "The store was lost: holds, pauses and what gateways run are unknown, so nothing is offered. The \

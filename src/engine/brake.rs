@@ -54,6 +54,21 @@ pub(super) fn standing(
     (id, rollout): (RolloutId, &Rollout),
     (gateway_id, member): (&ControllerId, &Member),
 ) -> Option<WaitingReason> {
+    let own = own(state, now, (id, rollout), (gateway_id, member));
+    if own == Some(WaitingReason::Cancelling) && member.is_cancelling() {
+        return own;
+    }
+    let halt = if member.reverting { rollback::halt(state, rollout) } else { halt(state, rollout) };
+    [halt, own].into_iter().flatten().min()
+}
+
+/// The brake on the member itself, whatever holds its rollout.
+pub(super) fn own(
+    state: &State,
+    now: SiteTime,
+    (id, rollout): (RolloutId, &Rollout),
+    (gateway_id, member): (&ControllerId, &Member),
+) -> Option<WaitingReason> {
     let gateway = state.gateways.get(gateway_id)?;
     if member.is_cancelling() {
         return Some(WaitingReason::Cancelling);
@@ -65,6 +80,7 @@ pub(super) fn standing(
         (None, Some(_)) => member.joiner && rollout.ready_at.is_some(),
         _ => false,
     };
+    let outside = rollout.outside(member);
     let has_file = match rollout.frozen {
         Some(_) => state.is_verified(&rollout.file_for(member).key.digest),
         None => state.has_files(rollout),
@@ -81,10 +97,10 @@ pub(super) fn standing(
         // an order that waits half-way does not keep a gateway from another: what it waits for may never come
         (elsewhere.is_some_and(|member| !matches!(member.step, Step::Waiting(_))), WaitingReason::ActionOpen),
         (gateway.presence != Presence::Polling, WaitingReason::Offline),
+        (outside.is_some(), outside.unwrap_or(WaitingReason::OutsideWindow)),
         (member.retry_at.is_some_and(|at| now < at), member.pause_reason()),
     ];
-    let halt = if member.reverting { rollback::halt(state, rollout) } else { halt(state, rollout) };
-    [halt, first(brakes)].into_iter().flatten().min()
+    first(brakes)
 }
 
 fn first<const N: usize>(brakes: [(bool, WaitingReason); N]) -> Option<WaitingReason> {
@@ -107,7 +123,7 @@ pub(super) fn is_stopped(state: &State, rollout: &Rollout) -> bool {
 }
 
 /// Held by its spec or on the spot.
-pub(super) fn is_held(state: &State, gateway: &Gateway) -> bool {
+pub fn is_held(state: &State, gateway: &Gateway) -> bool {
     gateway.spec.hold || state.orders.hold(&gateway.spec.controller_id).is_some()
 }
 

@@ -221,10 +221,41 @@ fn wave_phase(state: &State, rollout: &Rollout, now: SiteTime) -> Phase {
             let text = format!("too few of wave {} of {of} are updated for the next to open", at + 1);
             Phase::Stalled(StalledReason::WaveUnproven, text)
         }
-        Some((at, _)) => {
-            Phase::Reconciling(ReconcilingReason::WaveOpen, format!("wave {} of {of} is being updated", at + 1))
-        }
+        Some((at, _)) => match shut(rollout) {
+            Some(reason) => Phase::Reconciling(reason, format!("wave {} of {of} {}", at + 1, opens(rollout, now))),
+            None => {
+                Phase::Reconciling(ReconcilingReason::WaveOpen, format!("wave {} of {of} is being updated", at + 1))
+            }
+        },
         None => Phase::Reconciling(ReconcilingReason::WaveOpen, "the first wave opens".into()),
+    }
+}
+
+/// Nobody is under way, and windows are what somebody waits for.
+fn shut(rollout: &Rollout) -> Option<ReconcilingReason> {
+    let mut waiting = None;
+    for member in rollout.members.values() {
+        match member.step {
+            Step::Waiting(WaitingReason::OutsideWindow) => waiting = Some(ReconcilingReason::OutsideWindow),
+            Step::Waiting(WaitingReason::WaitingForClock) => waiting = Some(ReconcilingReason::WaitingForClock),
+            step if step.is_in_flight() => return None,
+            _ => {}
+        }
+    }
+    waiting
+}
+
+/// `waits for a window, which opens Sat 5 Dec 22:00 Europe/Berlin, in 3h10m`.
+fn opens(rollout: &Rollout, now: SiteTime) -> String {
+    let Some(gate) = &rollout.gate else { return "waits for a window".into() };
+    match (&gate.opens, gate.opens_in(now)) {
+        (Some(opening), Some(wait)) => {
+            // seconds are noise, and would be another text each time
+            let wait = crate::model::format_duration(std::time::Duration::from_secs(wait.as_secs().div_ceil(60) * 60));
+            format!("waits for a window, which opens {opening}, in {wait}")
+        }
+        _ if gate.says.is_none() => "waits until the site knows what time it is".into(),
+        _ => "waits for a window, and none is in sight".into(),
     }
 }
 

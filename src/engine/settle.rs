@@ -7,7 +7,7 @@ use super::brake::{self, Load};
 use super::draft::Draft;
 use super::state::{Member, Rollout, State, Step};
 use super::wave::{self, Proof};
-use super::{cancel, conflict, deadline, failure_limit, guard, members, needs, rollback};
+use super::{cancel, conflict, deadline, failure_limit, guard, members, needs, rollback, window};
 use crate::model::{ControllerId, RolloutId, SiteTime, SkippedReason, WaitingReason};
 
 /// Far more rounds than any chain of decisions is long; a bug must not become an endless loop.
@@ -16,6 +16,7 @@ const MOST_ROUNDS: usize = 1_000;
 /// Decides for the rollouts that were touched in this draft, or are due.
 pub fn settle(draft: &mut Draft) {
     let now = draft.now.site;
+    window::look(draft);
     let due: Vec<_> = draft
         .state
         .rollouts
@@ -65,6 +66,7 @@ fn settle_rollout(draft: &mut Draft, id: RolloutId) {
     let next_due = next_due(draft.state, rollout, draft.now.site);
     if let Some(rollout) = draft.state.rollouts.get_mut(&id) {
         rollout.next_due = next_due;
+        rollout.await_windows();
     }
 }
 
@@ -119,8 +121,8 @@ fn withdraw(draft: &mut Draft, id: RolloutId) {
     }
 }
 
-/// Takes the link from a gateway that idles half-way while it is held or its rollout stands still: it waits in nobody's way,
-/// and keeps its order. Once nobody stops it any more its deadline runs again.
+/// Takes the link from a gateway that idles half-way while it is held, its rollout stands still or no window is open: it
+/// waits in nobody's way, and keeps its order. Once nobody stops it any more its deadline runs again.
 fn park(draft: &mut Draft, id: RolloutId) {
     let Some(rollout) = draft.state.rollouts.get(&id) else { return };
     let now = draft.now.site;
@@ -147,16 +149,17 @@ fn park(draft: &mut Draft, id: RolloutId) {
     }
 }
 
-/// On whose word a member stands still.
+/// On whose word a member stands still, or for which hour.
 fn stopped(state: &State, rollout: &Rollout, id: &ControllerId) -> Option<WaitingReason> {
     let gateway = state.gateways.get(id)?;
     let is_reverting = rollout.members.get(id).is_some_and(|member| member.reverting);
     match () {
         () if brake::is_held(state, gateway) => Some(WaitingReason::Held),
         () if gateway.duplicate => Some(WaitingReason::DuplicateIdentity),
-        () if is_reverting => rollback::halt(state, rollout),
+        () if is_reverting => rollback::halt(state, rollout).or_else(|| rollout.shut()),
         () if rollout.conflict => Some(WaitingReason::DigestConflict),
-        () => brake::is_stopped(state, rollout).then_some(WaitingReason::Paused),
+        () if brake::is_stopped(state, rollout) => Some(WaitingReason::Paused),
+        () => rollout.shut(),
     }
 }
 

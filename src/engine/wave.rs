@@ -60,7 +60,7 @@ pub(super) fn freeze(draft: &mut Draft, id: RolloutId) {
 }
 
 /// The sizes of the waves for so many members; who is left follows as a last wave, and no wave is empty.
-fn plan(specs: &[WaveSpec], total: u32, now: SiteTime) -> Vec<Wave> {
+pub(super) fn plan(specs: &[WaveSpec], total: u32, now: SiteTime) -> Vec<Wave> {
     let mut waves: Vec<Wave> = Vec::new();
     let mut left = total;
     for spec in specs.iter().chain([&WaveSpec::REST]) {

@@ -62,6 +62,18 @@ impl Manifests {
         listing(found)
     }
 
+    /// What a manifest would say if it lay in the first directory.
+    pub fn would_say(&self, manifest: &[u8]) -> Listing {
+        let dir = self.dirs.first().cloned().unwrap_or_default();
+        let setting = Setting { dir, poll_interval: self.poll_interval };
+        let mut found = found_in("manifest", manifest, &Kinds::default(), &setting);
+        refuse_duplicates(&mut found);
+        if found.is_empty() {
+            found.push(Found::new("manifest", Err("holds no object".into())));
+        }
+        listing(found)
+    }
+
     pub(super) fn fingerprint(&self) -> Fingerprint {
         fingerprint(&self.dirs)
     }

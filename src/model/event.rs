@@ -1,6 +1,7 @@
 //! What happens at a site, as every room reports it, and what the heart answers.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -131,6 +132,17 @@ pub enum Client {
     Rauc,
     /// Zephyr: reports the end after its reboot.
     Zephyr,
+}
+
+impl fmt::Display for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Generic => "Generic",
+            Self::SwUpdate => "SwUpdate",
+            Self::Rauc => "Rauc",
+            Self::Zephyr => "Zephyr",
+        })
+    }
 }
 
 /// Attributes that a gateway reports.

@@ -30,6 +30,8 @@ mod time;
 mod variants;
 mod version;
 mod version_order;
+mod window;
+mod zone;
 
 pub use action_id::ActionId;
 pub use amount::{Amount, Percent};
@@ -61,6 +63,8 @@ pub use texts::Texts;
 pub use time::{Now, SiteTime};
 pub use variants::{Variant, Variants};
 pub use version::Version;
+pub use window::{ClockTime, Day, Look, NoWindow, Opening, WhenClockUnknown, Window, WindowState, Windows};
+pub use zone::Zone;
 
 /// Why a text is not the value it should be: a lower-case fragment that completes "field X: …".
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -64,6 +64,10 @@ reasons! {
             "wait until that order ends";
         Offline: "the gateway is not polling",
             "look at the gateway's power and network; it goes on by itself";
+        OutsideWindow: "none of the rollout's `windows` is open, or the last start of the one that is has passed",
+            "wait: `lamplighter why` says when one opens; or change `windows`";
+        WaitingForClock: "the site does not know what time it is, so the rollout's `windows` are closed",
+            "give the site a time server or set its clock: `lamplighter status` says what is wrong with it; or set `whenClockUnknown: Allow`";
         Backoff: "the last attempt failed and the next one waits a while",
             "read the failure in `lamplighter why`; the next attempt starts by itself";
         NotFetched: "the gateway polls but did not fetch the order",
@@ -128,6 +132,10 @@ reasons! {
             "wait; `lamplighter why GATEWAY` says what a gateway waits for";
         ArtifactNotVerified: "its artifact is not in the cache yet",
             "wait; `lamplighter artifacts` shows how far it is";
+        OutsideWindow: "a wave waits for the next of its `windows` to open",
+            "wait, or change `windows`";
+        WaitingForClock: "a wave waits, as the site does not know what time it is, and so whether a window is open",
+            "give the site a time server or set its clock: `lamplighter status` says what is wrong with it; or set `whenClockUnknown: Allow`";
         WaveOpen: "a wave is being updated",
             "wait; `lamplighter why GATEWAY` says what a gateway waits for";
         Soaking: "a wave is updated and is being watched",

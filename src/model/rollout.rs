@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Amount, ArtifactSpec, GatewaySpec, Selector, Texts, Variants};
+use super::{Amount, ArtifactSpec, GatewaySpec, Selector, Texts, Variants, Windows};
 
 /// Our own number for one intent to bring gateways to one artifact. An edit of the artifact is a new intent under the same
 /// identity, so it gets a new number.
@@ -46,6 +46,9 @@ pub struct RolloutSpec {
     pub max_bytes: Option<u64>,
     /// What makes an update a success.
     pub confirm_by: ConfirmBy,
+    /// When updates may start.
+    #[serde(default, skip_serializing_if = "Windows::is_empty")]
+    pub windows: Windows,
     /// Also gateways that run a newer version, or one of which that cannot be told.
     #[serde(default)]
     pub allow_downgrade: bool,
@@ -194,6 +197,10 @@ impl Bounds {
     pub const ARTIFACTS: u64 = 10;
     /// The most waves of one rollout.
     pub const MOST_WAVES: usize = 16;
+    /// The most windows of one rollout.
+    pub const MOST_WINDOWS: usize = 16;
+    /// Updates may start in a window for at least so many polls: a gateway that is a little late must not miss it.
+    pub const POLLS_PER_WINDOW: u32 = 2;
     /// A deadline covers at least so many polls.
     pub const POLLS_PER_DEADLINE: u32 = 3;
 }

@@ -1,6 +1,7 @@
 //! *As typed → model*: every value checked, every default filled in, here and nowhere else.
 
 mod artifact;
+mod windows;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -46,6 +47,7 @@ pub fn rollout(object: &OtaRollout, setting: &Setting) -> Checked<(Identity, Rol
             Some(ConfirmBy::ReportedVersion) => model::ConfirmBy::ReportedVersion,
             Some(ConfirmBy::Feedback) => model::ConfirmBy::Feedback,
         },
+        windows: windows::windows(spec, setting.poll_interval)?,
         allow_downgrade: spec.allow_downgrade.unwrap_or(false),
         paused: spec.paused.unwrap_or(false),
         cancelled: spec.cancelled.unwrap_or(false),

@@ -13,10 +13,11 @@ mod gateway;
 mod labels;
 mod object;
 mod rollout;
+mod windows;
 
 pub use amount::IntOrPercent;
 pub use bytes::{IntOrBytes, parse_bytes};
-pub use check::{Schema, problems};
+pub use check::{Schema, problems, schema_of};
 pub use convert::{Setting, gateway, rollout};
 pub use crds::{Crd, crds};
 pub use document::{Document, Limits, Unreadable, documents};
@@ -26,6 +27,7 @@ pub use object::{Kinds, Object, is_object_name};
 pub use rollout::{
     Artifact, ConfirmBy, Deadlines, FailureAction, MatchLabels, OtaRollout, OtaRolloutSpec, Strategy, Variant, Wave,
 };
+pub use windows::{Day, WhenClockUnknown, Window};
 
 /// The group of every kind.
 pub const GROUP: &str = "lamplighter.dev";

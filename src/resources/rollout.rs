@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::labels::{Labels, labels_schema};
+use super::windows::{WhenClockUnknown, Window};
 use super::{IntOrBytes, IntOrPercent};
 
 /// Brings the selected gateways to one artifact, wave by wave.
@@ -48,6 +49,15 @@ pub struct OtaRolloutSpec {
     /// artifact, else Feedback. Default: Auto.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confirm_by: Option<ConfirmBy>,
+    /// When updates may start, at most 16 windows; it is open when one of them is. What a gateway took before a window's
+    /// end goes on. Default: at all times.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 16))]
+    pub windows: Option<Vec<Window>>,
+    /// What windows are worth while the site does not know what time it is. Hold: they are closed. Allow: they are open.
+    /// Default: Hold.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub when_clock_unknown: Option<WhenClockUnknown>,
     /// Also update gateways that report a newer version than this one, or one of which that cannot be told. Versions are
     /// compared as semantic versions if both are, else as Debian does if both begin with a digit. Default: false.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -16,17 +16,19 @@ use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use serde::de::DeserializeOwned;
 use tokio::net::{UnixListener, UnixStream};
-use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 use tokio::time::timeout;
 use tracing::{debug, warn};
 
 use super::peer;
 use super::report::{self, Acceptance, JournalFilter, Wanted};
 use crate::artifact::Keeper;
-use crate::model::Digest;
+use crate::intake::Manifests;
+use crate::model::{Digest, Listing};
+use crate::resources::Limits;
 
 /// A question of a person, answered between two steps.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Query {
     /// The site at a glance.
     Status,
@@ -34,6 +36,12 @@ pub enum Query {
     Gateways,
     /// One gateway, by name or controller id.
     Why(String),
+    /// One rollout, by name.
+    WhyRollout(String),
+    /// What rollouts would do: all, or the one of this name.
+    Plan(Option<String>),
+    /// What would be done were this declared.
+    PlanWith(Listing),
     /// Rows of the journal.
     Journal(JournalFilter),
     /// The artifacts that are known.
@@ -74,6 +82,7 @@ const HEADER_TIMEOUT: Duration = Duration::from_secs(5);
 #[derive(Debug, Clone)]
 pub(super) struct Control {
     pub keeper: Rc<Keeper>,
+    pub manifests: watch::Receiver<Manifests>,
     pub queries: mpsc::Sender<Asked>,
 }
 
@@ -163,8 +172,13 @@ async fn answer(request: Request<Incoming>, control: Control, uid: Option<u32>) 
         },
         // how it was said before there were other orders
         (&Method::POST, "/v1/resume") => Query::Order(Wanted::Resume { rollout: None }, peer::name(uid).await),
-        (&Method::GET, _) => match path.strip_prefix("/v1/why/") {
-            Some(name) => Query::Why(percent_encoding::percent_decode_str(name).decode_utf8_lossy().into_owned()),
+        (&Method::POST, "/v1/plan") => match text(request).await {
+            Ok(text) => Query::PlanWith(read(&control.manifests, text).await),
+            Err(why) => return error(StatusCode::BAD_REQUEST, &why),
+        },
+        (&Method::GET, "/v1/plan") => Query::Plan(None),
+        (&Method::GET, _) => match named(path) {
+            Some(query) => query,
             None => return no_such_path(),
         },
         _ => return no_such_path(),
@@ -188,6 +202,32 @@ async fn answer(request: Request<Incoming>, control: Control, uid: Option<u32>) 
         }
         Err(_) => error(StatusCode::SERVICE_UNAVAILABLE, "the site is stopping"),
     }
+}
+
+/// Questions about one thing, whose name ends the path.
+fn named(path: &str) -> Option<Query> {
+    let (question, name) = path.rsplit_once('/')?;
+    let name = percent_encoding::percent_decode_str(name).decode_utf8_lossy().into_owned();
+    match question {
+        "/v1/why" => Some(Query::Why(name)),
+        "/v1/why-rollout" => Some(Query::WhyRollout(name)),
+        "/v1/plan" => Some(Query::Plan(Some(name))),
+        _ => None,
+    }
+}
+
+/// A manifest's text.
+async fn text(request: Request<Incoming>) -> Result<Bytes, String> {
+    let most = usize::try_from(Limits::FILE_BYTES).unwrap_or(usize::MAX);
+    let read = Limited::new(request.into_body(), most).collect();
+    let body = timeout(HEADER_TIMEOUT, read).await.map_err(|_| "the manifest did not arrive".to_owned())?;
+    Ok(body.map_err(|error| format!("the manifest cannot be taken: {error}"))?.to_bytes())
+}
+
+/// What a manifest would say in the first of the site's directories.
+async fn read(manifests: &watch::Receiver<Manifests>, text: Bytes) -> Listing {
+    let manifests = manifests.borrow().clone();
+    tokio::task::spawn_blocking(move || manifests.would_say(&text)).await.unwrap_or_default()
 }
 
 /// What a request says in JSON.

@@ -20,6 +20,7 @@ mod run;
 mod shell;
 mod site_file;
 mod trouble;
+mod wall_clock;
 mod wanted;
 
 pub use self::core::{Core, Stepped};
@@ -28,3 +29,4 @@ pub use endpoints::Endpoints;
 pub use open::RunError;
 pub use outlook::Outlook;
 pub use run::run;
+pub use shell::settings;

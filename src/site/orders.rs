@@ -31,7 +31,7 @@ impl Shell {
         // without a verdict the commit failed
         let Ok(verdicts) = verdicts else { return Answer::Trouble("the order could not be saved".into()) };
         let now = self.clock.now().site;
-        let answer = report::ordered(self.core.state(), now, &wanted, &orders, &before, &who, &verdicts);
+        let answer = report::ordered(self.core.state(), now, &orders, &before, &who, &verdicts);
         serde_json::to_vec(&answer).map_or_else(|error| Answer::Trouble(error.to_string()), Answer::Json)
     }
 }

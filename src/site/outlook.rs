@@ -17,6 +17,15 @@ pub struct Outlook {
     pub wanted: Option<Vec<ArtifactSpec>>,
     /// When to step again although nothing happens.
     pub next_due: Option<SiteTime>,
+    /// When to step again because windows open or end; no deadline, so that no site time is saved for it.
+    pub next_change: Option<SiteTime>,
+}
+
+impl Outlook {
+    /// When to step again although nothing happens.
+    pub fn wakes_at(&self) -> Option<SiteTime> {
+        self.next_due.into_iter().chain(self.next_change).min()
+    }
 }
 
 /// Makes outlooks; gateways with the same order share the artifact's description.
@@ -37,7 +46,7 @@ impl Views {
         let concerned = !changes.rollouts.is_empty() || !changes.members.is_empty() || chosen();
         let wanted = (first || concerned).then(|| wanted(state));
         self.shared.retain(|_, artifact| Rc::strong_count(artifact) > 1);
-        Outlook { board, wanted, next_due: engine::next_due(state) }
+        Outlook { board, wanted, next_due: engine::next_due(state), next_change: engine::next_change(state) }
     }
 
     fn board<'i>(

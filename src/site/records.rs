@@ -78,17 +78,17 @@ pub(super) fn state(snapshot: Snapshot, settings: Settings, action_base: ActionI
 }
 
 fn new_site(action_base: ActionId) -> Site {
-    Site { action_base, action_next: action_base, rollout_next: RolloutId(1), arrivals: 0, lost: false }
+    Site { action_base, action_next: action_base, rollout_next: RolloutId(1), arrivals: 0, lost: false, told: None }
 }
 
 fn site_record(site: &Site) -> SiteRecord {
-    let Site { action_base, action_next, rollout_next, arrivals, lost } = *site;
-    SiteRecord { action_base, action_next, rollout_next, arrivals, lost }
+    let Site { action_base, action_next, rollout_next, arrivals, lost, told } = *site;
+    SiteRecord { action_base, action_next, rollout_next, arrivals, lost, told }
 }
 
 fn site(record: &SiteRecord) -> Site {
-    let SiteRecord { action_base, action_next, rollout_next, arrivals, lost } = *record;
-    Site { action_base, action_next, rollout_next, arrivals, lost }
+    let SiteRecord { action_base, action_next, rollout_next, arrivals, lost, told } = *record;
+    Site { action_base, action_next, rollout_next, arrivals, lost, told }
 }
 
 fn gateway_record(gateway: &Gateway) -> GatewayRecord {
@@ -196,6 +196,7 @@ fn rollout(record: RolloutRecord) -> Rollout {
         queue: Rc::default(),
         // at once: what is due is not on disk
         next_due: Some(SiteTime::default()),
+        gate: None,
     }
 }
 

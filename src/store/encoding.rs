@@ -40,7 +40,7 @@ impl Record for GatewayRecord {
 }
 impl Record for RolloutRecord {
     const KIND: &'static str = "a rollout";
-    /// 2: sources in the network. 3: declared by a drop; it may be cancelled, for good. 4: variants.
+    /// 2: sources in the network. 3: declared by a drop; it may be cancelled, for good. 4: windows, variants.
     const VERSION: u64 = 4;
     const OLDEST: u64 = 1;
 }
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn a_record_is_an_array_of_its_version_and_itself() {
-        let time = SavedTime { site: SiteTime(7), boot_id: "b".into(), boot_ms: 9 };
+        let time = SavedTime { site: SiteTime(7), boot_id: "b".into(), boot_ms: 9, trusted: None };
         let bytes = encode(&time).unwrap();
         assert_eq!(String::from_utf8_lossy(&bytes), r#"[1,{"site":7,"bootId":"b","bootMs":9}]"#);
         assert_eq!(decode::<SavedTime>(&bytes), Ok(time));
@@ -141,6 +141,20 @@ mod tests {
         let deadlines = format!(r#"{{"download":{second},"install":{second},"confirm":{second}}}"#);
         let deadlines: crate::model::Deadlines = serde_json::from_str(&deadlines).unwrap();
         assert_eq!(deadlines.cancel.as_secs(), 1_800);
+    }
+
+    #[test]
+    fn a_rollout_of_before_windows_is_still_read_and_may_start_at_all_times() {
+        let digest = "ab".repeat(32);
+        let artifact = format!(r#"{{"name":"os","version":"2","digest":"sha256:{digest}","size":4,"sources":[]}}"#);
+        let strategy = r#"{"waves":[],"maxInFlight":"10%","maxFailures":"5%"}"#;
+        let second = r#"{"secs":1,"nanos":0}"#;
+        let deadlines = format!(r#"{{"download":{second},"install":{second},"confirm":{second}}}"#);
+        let spec = format!(
+            r#"{{"artifact":{artifact},"selector":{{"matchLabels":{{}}}},"strategy":{strategy},"deadlines":{deadlines},"attempts":3,"confirmBy":"Auto","paused":false}}"#
+        );
+        let old = format!(r#"[3,{{"identity":"main","arrival":1,"spec":{spec},"listed":true}}]"#);
+        assert!(decode::<RolloutRecord>(old.as_bytes()).unwrap().spec.windows.is_empty());
     }
 
     #[test]

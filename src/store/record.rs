@@ -81,6 +81,9 @@ pub struct SavedTime {
     pub boot_id: String,
     /// The boot clock, in milliseconds.
     pub boot_ms: u64,
+    /// When the wall clock was synchronised last, in Unix milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trusted: Option<i64>,
 }
 
 /// The site's own counters and marks.
@@ -98,6 +101,9 @@ pub struct SiteRecord {
     /// The store before this one was lost: offer nothing until a person says so.
     #[serde(default)]
     pub lost: bool,
+    /// The poll interval that gateways were told last, so that a start with another one is noticed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub told: Option<Duration>,
 }
 
 /// A gateway.

@@ -17,7 +17,23 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("intake", &["model", "resources", "inside"]),
     ("config", &["model", "resources"]),
     ("site", &["model", "engine", "resources", "store", "artifact", "authority", "device", "intake", "config"]),
-    ("cli", &["model", "engine", "resources", "store", "artifact", "authority", "device", "intake", "config", "site"]),
+    ("world", &["model", "engine", "resources", "store", "device", "intake", "config", "site"]),
+    (
+        "cli",
+        &[
+            "model",
+            "engine",
+            "resources",
+            "store",
+            "artifact",
+            "authority",
+            "device",
+            "intake",
+            "config",
+            "site",
+            "world",
+        ],
+    ),
 ];
 /// The library's and the binary's first files: they only name the rooms, or start one thing.
 const FRONT_DOORS: &[&str] = &["lib.rs", "main.rs"];

@@ -1,5 +1,7 @@
 //! Manifests and site files as people type them.
 
+mod windows;
+
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 

@@ -57,6 +57,8 @@ pub struct Site {
     pub arrivals: u64,
     /// The store before this one was lost: nothing is offered until a person says so.
     pub lost: bool,
+    /// The poll interval that gateways were told last; what the site file says now may be another one.
+    pub told: Option<Duration>,
 }
 
 /// An artifact that was looked for.
@@ -90,6 +92,14 @@ impl State {
     /// What a gateway without work is told.
     pub fn told(&self, gateway: &ControllerId) -> Duration {
         poll_interval::told(self.settings.poll_interval, gateway.as_str())
+    }
+
+    /// The interval at which a gateway comes, if that is not what it is told now: it polls at that one, or it was told a
+    /// longer one before and has not heard the new one.
+    pub fn comes_by(&self, gateway: &Gateway) -> Option<Duration> {
+        let before = self.site.told.filter(|told| *told > self.settings.poll_interval);
+        let told = || before.map(|told| poll_interval::told(told, gateway.spec.controller_id.as_str()));
+        gateway.interval.or_else(told)
     }
 
     /// How long a gateway that is there may take to come by: two of its intervals.

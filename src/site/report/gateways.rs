@@ -59,7 +59,7 @@ fn line(state: &State, id: &ControllerId, gateway: &Gateway) -> GatewayLine {
     GatewayLine {
         name: gateway.spec.name.clone(),
         controller_id: id.to_string(),
-        presence: format!("{:?}", gateway.presence),
+        presence: gateway.presence.to_string(),
         versions,
         member: newest(state, id).map(|(rollout, member)| member_line(rollout, member)),
     }
@@ -75,18 +75,24 @@ fn member_line(rollout: &Rollout, member: &Member) -> MemberLine {
     MemberLine {
         rollout: rollout.identity.to_string(),
         step: member.step_name().into(),
-        reason: reason(member),
+        reason: reason_of(member),
         attempts: member.attempts,
         action: member.action.as_ref().map(|action| action.id.get()),
     }
 }
 
-/// The reason that goes with a step; of one on its way back, how far it is.
-pub(super) fn reason(member: &Member) -> Option<String> {
-    match member.step {
+/// The reason that goes with a member's step; of one on its way back, how far it is.
+pub(super) fn reason_of(member: &Member) -> Option<String> {
+    let (shown, step) = (member.step_name(), member.step.name());
+    reason(member.step).or_else(|| (shown != step).then(|| step.to_owned()))
+}
+
+/// The reason that goes with a step.
+pub(super) fn reason(step: Step) -> Option<String> {
+    match step {
         Step::Waiting(reason) => Some(reason.to_string()),
         Step::Failed(reason) => Some(reason.to_string()),
         Step::Skipped(reason) => Some(reason.to_string()),
-        step => (member.step_name() != step.name()).then(|| step.name().to_owned()),
+        _ => None,
     }
 }

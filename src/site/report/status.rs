@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::OpensLine;
 use super::artifacts::ProgressLine;
 use super::order::{OrderLine, standing_orders};
 use super::{GuesserLine, PendingLine};
@@ -25,6 +26,9 @@ pub struct Status {
     /// The site file; only of a site that runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub site_file: Option<SiteFileLine>,
+    /// The wall clock; only of a site that runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock: Option<ClockLine>,
     /// The store before this one was lost, and nobody has said `resume` yet.
     pub store_lost: bool,
     /// The rollouts, newest first.
@@ -71,6 +75,20 @@ pub struct SiteFileLine {
     pub problem_seconds: Option<u64>,
     /// Fields in which it says something else, to be in force from the next start on.
     pub needs_restart: Vec<String>,
+}
+
+/// The wall clock, and whether it is believed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ClockLine {
+    /// What it shows, RFC 3339.
+    pub time: Option<String>,
+    /// Windows are decided by it.
+    pub trusted: bool,
+    /// A time server keeps it right.
+    pub synchronised: bool,
+    /// Why it is trusted or not; completes `clock: …`.
+    pub why: String,
 }
 
 /// How many gateways there are.
@@ -120,6 +138,12 @@ pub struct RolloutLine {
     pub reason: String,
     /// For a person.
     pub message: String,
+    /// Of one with windows: `Open`, `Closing` (its last start has passed), `Closed`, or `Unknown` as the clock is not trusted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window: Option<String>,
+    /// When updates may start next, while they may not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opens: Option<OpensLine>,
     /// Its waves; empty before the first opened.
     pub waves: Vec<WaveLine>,
     /// How many members are at which step.
@@ -206,6 +230,7 @@ pub fn status(
         running: true,
         saved_at: None,
         site_file: None,
+        clock: None,
         store_lost: state.site.lost,
         rollouts: rollouts.into_iter().map(|rollout| rollout_line(state, rollout, now, &progress)).collect(),
         orders,
@@ -227,7 +252,7 @@ pub fn status(
     }
 }
 
-fn rollout_line(
+pub(super) fn rollout_line(
     state: &State,
     rollout: &Rollout,
     now: SiteTime,
@@ -245,6 +270,8 @@ fn rollout_line(
         phase: phase.into(),
         reason,
         message,
+        window: rollout.gate.as_ref().map(|gate| gate.says.map_or("Unknown".into(), |says| format!("{says:?}"))),
+        opens: OpensLine::of(rollout, now),
         waves: waves
             .map(|w| WaveLine { size: w.size, opened: w.opened_at.is_some(), proven: w.proven_at.is_some() })
             .collect(),

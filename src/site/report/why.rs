@@ -2,10 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::gateways::reason;
+use super::OpensLine;
+use super::gateways::reason_of;
 use super::names;
+use super::order::OrderLine;
+use super::stops::{holds, stops};
 use crate::device::Progress;
-use crate::engine::{Member, Rollout, State, Step};
+use crate::engine::{self, Expectation, Member, Rollout, State, Step};
 use crate::model::{ControllerId, JournalEntry, SiteTime, SkippedReason, Texts, WaitingReason};
 
 /// So many of the newest rows of the journal are looked through.
@@ -31,6 +34,9 @@ pub struct Why {
     pub polled_ago_seconds: Option<u64>,
     /// It takes no new order.
     pub hold: bool,
+    /// On whose word.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub holds: Vec<OrderLine>,
     /// The client that it runs, as far as its requests tell.
     pub client: String,
     /// What selectors look at.
@@ -64,8 +70,17 @@ pub struct MemberWhy {
     pub meaning: String,
     /// What a person can do; nothing, if that is so.
     pub remedy: Option<String>,
+    /// What has to happen before it goes on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected: Option<ExpectedLine>,
+    /// Who stopped the rollout.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stops: Vec<OrderLine>,
     /// Until the next try of one that waits, or until this step has taken too long.
     pub due_seconds: Option<u64>,
+    /// When updates may start next, of one that waits for a window.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opens: Option<OpensLine>,
     /// Its wave, from 1.
     pub wave: Option<u32>,
     /// Attempts used, and allowed.
@@ -79,6 +94,24 @@ pub struct MemberWhy {
     pub message: Option<String>,
     /// What it says about its progress.
     pub progress: Option<String>,
+}
+
+/// What has to happen before somebody goes on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ExpectedLine {
+    /// What.
+    pub what: String,
+    /// When it is due, from now on, if that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_seconds: Option<u64>,
+}
+
+impl ExpectedLine {
+    pub(super) fn of(expected: Expectation, now: SiteTime) -> Self {
+        let Expectation { what, at } = expected;
+        Self { what: what.to_string(), in_seconds: at.map(|at| at.since(now).as_secs()) }
+    }
 }
 
 /// A row of the journal.
@@ -113,21 +146,28 @@ pub fn why(
         saved_at: None,
         name: gateway.spec.name.clone(),
         controller_id: id.to_string(),
-        presence: format!("{:?}", gateway.presence),
+        presence: gateway.presence.to_string(),
         polled_ago_seconds: polled(id).map(|at| now.since(at).as_secs()),
-        hold: gateway.spec.hold,
-        client: format!("{:?}", gateway.client),
+        hold: engine::is_held(state, gateway),
+        holds: holds(state, id, gateway, now),
+        client: gateway.client.to_string(),
         labels: gateway.spec.labels.clone(),
         attributes: gateway.attributes.clone(),
         rollouts: rollouts
             .into_iter()
-            .map(|(rollout, member)| member_why(rollout, member, now, progress.as_ref()))
+            .map(|(rollout, member)| member_why(state, rollout, member, now, progress.as_ref()))
             .collect(),
         journal: journal.iter().filter(|row| row.gateway.as_deref() == Some(id.as_str())).map(journal_line).collect(),
     })
 }
 
-fn member_why(rollout: &Rollout, member: &Member, now: SiteTime, progress: Option<&Progress>) -> MemberWhy {
+fn member_why(
+    state: &State,
+    rollout: &Rollout,
+    member: &Member,
+    now: SiteTime,
+    progress: Option<&Progress>,
+) -> MemberWhy {
     let (meaning, remedy) = words(member.step);
     let size = rollout.file_for(member).size;
     let current = progress.filter(|progress| member.open_action().is_some_and(|order| order.id == progress.action));
@@ -137,14 +177,23 @@ fn member_why(rollout: &Rollout, member: &Member, now: SiteTime, progress: Optio
         variant: variant(rollout, member),
         step: member.step_name().into(),
         step_seconds: now.since(member.since).as_secs(),
-        reason: reason(member),
+        reason: reason_of(member),
         meaning: if member.reverting {
             format!("it goes back to what it ran before: {meaning}")
         } else {
             meaning.into()
         },
         remedy: (remedy != NOTHING).then(|| remedy.into()),
+        expected: engine::expected(state, rollout, member, now).map(|expected| ExpectedLine::of(expected, now)),
+        stops: if member.step == Step::Waiting(WaitingReason::Paused) {
+            stops(state, rollout, now)
+        } else {
+            Vec::new()
+        },
         due_seconds: due(member, now),
+        opens: (member.step == Step::Waiting(WaitingReason::OutsideWindow))
+            .then(|| OpensLine::of(rollout, now))
+            .flatten(),
         wave: member.wave.map(|at| u32::from(at) + 1),
         attempts: (member.attempts, rollout.spec.attempts),
         sent: (member.spent > size).then(|| member.sent(size)),

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use lamplighter::model::{
-    ActionId, Amount, ArtifactKey, ArtifactSpec, Client, ConfirmBy, ControllerId, Deadlines, DeclaredBy, Digest,
+    ActionId, Amount, ArtifactKey, ArtifactSpec, Client, ConfirmBy, ControllerId, Day, Deadlines, DeclaredBy, Digest,
     FailedReason, GatewaySpec, Given, Identity, JournalEntry, Presence, RolloutId, RolloutSpec, Selector, SiteTime,
-    Source, StandingOrder, Strategy, Sums, What,
+    Source, StandingOrder, Strategy, Sums, What, WhenClockUnknown, Window, Windows,
 };
 use lamplighter::store::{
     ActionRecord, ArtifactRecord, Batch, Db, DropRecord, GatewayRecord, MemberRecord, OrderRecord, RolloutRecord,
@@ -125,12 +125,19 @@ fn batch(random: &mut fastrand::Rng, n: u64) -> Batch {
 }
 
 pub fn time(n: u64) -> SavedTime {
-    SavedTime { site: SiteTime(n * 1000), boot_id: "5f0c3f0a-boot".into(), boot_ms: n * 1000 }
+    SavedTime {
+        site: SiteTime(n * 1000),
+        boot_id: "5f0c3f0a-boot".into(),
+        boot_ms: n * 1000,
+        trusted: Some(1_700_000_000_000),
+    }
 }
 
 pub fn site(n: u64) -> SiteRecord {
     let base = ActionId::base(42);
-    SiteRecord { action_base: base, action_next: base.next(), rollout_next: RolloutId(n), arrivals: n, lost: false }
+    let told = Some(Duration::from_secs(n));
+    let (action_next, rollout_next) = (base.next(), RolloutId(n));
+    SiteRecord { action_base: base, action_next, rollout_next, arrivals: n, lost: false, told }
 }
 
 pub fn gateway_id(n: u32) -> ControllerId {
@@ -208,6 +215,7 @@ pub fn rollout(n: u64) -> RolloutRecord {
         attempts: 3,
         max_bytes: None,
         confirm_by: ConfirmBy::Auto,
+        windows: windows(),
         allow_downgrade: false,
         paused: false,
         cancelled: false,
@@ -229,6 +237,13 @@ pub fn rollout(n: u64) -> RolloutRecord {
         rolled_back_at: None,
         retried: None,
     }
+}
+
+fn windows() -> Windows {
+    let times = ("22:00".parse().unwrap(), "06:00".parse().unwrap());
+    let zone = Some("Europe/Berlin".parse().unwrap());
+    let window = Window::new([Day::Sat].into(), times, Some("04:30".parse().unwrap()), zone).unwrap();
+    Windows { list: vec![window], when_clock_unknown: WhenClockUnknown::Allow }
 }
 
 pub fn digest(n: u8) -> Digest {

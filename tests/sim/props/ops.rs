@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use lamplighter::model::{
-    Amount, ConfirmBy, Execution, Finished, GatewaySpec, Labels, Percent, RolloutSpec, Selector, Strategy as Pace,
-    WaveSpec,
+    Amount, ConfirmBy, Execution, FailureAction, Finished, GatewaySpec, Labels, Percent, RolloutSpec, Selector,
+    Strategy as Pace, Variant, Variants, WaveSpec,
 };
 use proptest::prelude::*;
 
@@ -46,6 +46,8 @@ pub enum Op {
     Ends(u8, Finished),
     StoreLost,
     Resume,
+    /// A person says something on the spot about a rollout or a gateway, or takes it back.
+    Ordered(u8, u8, bool),
     Restart,
     /// Several things in one step.
     Together(Vec<Op>),
@@ -103,6 +105,11 @@ pub struct RolloutTyped {
     pub confirm_by: u8,
     pub paused: bool,
     pub cancelled: bool,
+    pub rollback: bool,
+    pub allow_downgrade: bool,
+    /// Gateways of line 1 get another file.
+    pub two_types: bool,
+    pub token: Option<u8>,
 }
 
 pub const GATEWAYS: u8 = 12;
@@ -140,6 +147,18 @@ impl RolloutTyped {
         spec.attempts = self.attempts.max(1);
         spec.confirm_by =
             [ConfirmBy::Auto, ConfirmBy::ReportedVersion, ConfirmBy::Feedback][usize::from(self.confirm_by)];
+        if self.rollback {
+            spec.strategy.failure_action = FailureAction::Rollback;
+        }
+        if self.two_types {
+            let line = |line: &str| Selector { match_labels: [("line".to_owned(), line.to_owned())].into() };
+            let mut artifact = spec.artifact.clone();
+            artifact.key.digest = fleet::digest(&format!("{} {version} b", self.artifact));
+            let others = vec![Variant { matches: line("1"), artifact }];
+            spec.variants = Some(Variants { first: line("0"), others });
+        }
+        spec.allow_downgrade = self.allow_downgrade;
+        spec.retry_token = self.token.map(|token| token.to_string());
         spec.paused = self.paused;
         spec.cancelled = self.cancelled;
         spec
@@ -169,10 +188,12 @@ fn rollout() -> impl Strategy<Value = RolloutTyped> {
     let what = (0_u8..3, 0_u8..2, 1..VERSIONS, proptest::option::weighted(0.3, 0_u8..2));
     let stopped = prop_oneof![8 => Just((false, false)), 1 => Just((true, false)), 1 => Just((false, true))];
     let how = (proptest::collection::vec(1_u8..5, 0..3), 0_u8..5, 0_u8..4, 1_u8..4, 0_u8..3, stopped);
-    (what, how).prop_map(
+    let mind = (any::<bool>(), any::<bool>(), proptest::bool::weighted(0.2), proptest::option::weighted(0.3, 0_u8..3));
+    (what, how, mind).prop_map(
         |(
             (name, artifact, version, line),
             (waves, max_in_flight, max_failures, attempts, confirm_by, (paused, cancelled)),
+            (rollback, allow_downgrade, two_types, token),
         )| {
             RolloutTyped {
                 name,
@@ -186,6 +207,10 @@ fn rollout() -> impl Strategy<Value = RolloutTyped> {
                 confirm_by,
                 paused,
                 cancelled,
+                rollback,
+                allow_downgrade,
+                two_types,
+                token,
             }
         },
     )
@@ -252,6 +277,7 @@ pub fn op() -> impl Strategy<Value = Op> {
         30 => simple(),
         1 => Just(Op::StoreLost),
         2 => Just(Op::Resume),
+        4 => (0_u8..4, gateway(), any::<bool>()).prop_map(|(what, about, lift)| Op::Ordered(what, about, lift)),
         4 => proptest::collection::vec(simple(), 2..5).prop_map(Op::Together),
     ]
 }

@@ -1,7 +1,7 @@
 //! What is said to a person about an order once it is on disk.
 
+use super::Ordered;
 use super::standing::line;
-use super::{Ordered, Wanted};
 use crate::engine::{self, Member, Rollout, State, Step};
 use crate::model::{ControllerId, Given, Identity, Order, SiteTime, StandingOrder, Verdict};
 
@@ -60,7 +60,6 @@ fn current<'s>(state: &'s State, identity: &Identity) -> Option<&'s Rollout> {
 pub fn ordered(
     state: &State,
     now: SiteTime,
-    wanted: &Wanted,
     orders: &[Order],
     before: &Before,
     by: &str,
@@ -79,36 +78,36 @@ pub fn ordered(
         let whose = before.given(order).map(|given| line(state, order, given, now).whose()).unwrap_or_default();
         vec![format!("{was} already, {whose}")]
     };
-    match (orders.first(), wanted) {
-        (Some(Order::Give(order @ StandingOrder::Pause(identity), _)), _) => {
+    match orders.first() {
+        Some(Order::Give(order @ StandingOrder::Pause(identity), _)) => {
             let says = if changed { paused(state, identity) } else { already(order, &format!("{identity} is paused")) };
             answer("pause", Some(identity), vec![], says)
         }
-        (Some(Order::Give(order @ StandingOrder::Cancel(identity), _)), _) => {
+        Some(Order::Give(order @ StandingOrder::Cancel(identity), _)) => {
             let says =
                 if changed { cancelled(state, identity) } else { already(order, &format!("{identity} is cancelled")) };
             answer("cancel", Some(identity), vec![], says)
         }
-        (Some(Order::Give(order @ StandingOrder::Hold(id), _)), _) => {
+        Some(Order::Give(order @ StandingOrder::Hold(id), _)) => {
             let name = name(state, id);
             let says = if changed { held(state, id, &name) } else { already(order, &format!("{name} is held")) };
             answer("hold", None, vec![name], says)
         }
-        (Some(Order::Lift(StandingOrder::Hold(id))), _) => {
+        Some(Order::Lift(StandingOrder::Hold(id))) => {
             let name = name(state, id);
             let says = unheld(state, id, &name, before);
             answer("unhold", None, vec![name], says)
         }
-        (Some(Order::Lift(StandingOrder::Pause(identity) | StandingOrder::Cancel(identity))), _) => {
+        Some(Order::Lift(StandingOrder::Pause(identity) | StandingOrder::Cancel(identity))) => {
             answer("resume", Some(identity), vec![], resumed(state, identity, before))
         }
-        (Some(Order::Retry(identity, named)), _) => {
-            let names: Vec<_> = before.failed.iter().map(|id| name(state, id)).collect();
-            let says = retried(state, identity, named, &names);
-            answer("retry", Some(identity), names, says)
+        Some(Order::Retry(identity, named)) => {
+            let reached: Vec<_> = before.failed.iter().map(|id| name(state, id)).collect();
+            let says = retried(state, identity, named.is_empty(), &reached);
+            answer("retry", Some(identity), reached, says)
         }
-        (Some(Order::Resume), _) => answer("resume", None, vec![], vec![RESUMED.into()]),
-        (None, _) => answer("resume", None, vec![], nothing_to_resume(state)),
+        Some(Order::Resume) => answer("resume", None, vec![], vec![RESUMED.into()]),
+        None => answer("resume", None, vec![], nothing_to_resume(state)),
     }
 }
 
@@ -237,21 +236,21 @@ fn still_stopped(rollout: &Rollout) -> String {
     format!("it is stopped by its failures: {why}; `lamplighter retry {}` lets them all begin again", rollout.identity)
 }
 
-fn retried(state: &State, identity: &Identity, named: &[ControllerId], names: &[String]) -> Vec<String> {
+fn retried(state: &State, identity: &Identity, all: bool, reached: &[String]) -> Vec<String> {
     let mut says = Vec::new();
-    if names.is_empty() {
+    if reached.is_empty() {
         says.push(format!("nothing to retry: no gateway of {identity} failed"));
-        if !named.is_empty() {
+        if !all {
             says = vec![format!("nothing to retry: none of these failed in {identity}")];
         }
     } else {
-        let more = names.len().saturating_sub(MOST_NAMED);
-        let mut list = names.iter().take(MOST_NAMED).cloned().collect::<Vec<_>>().join(", ");
+        let more = reached.len().saturating_sub(MOST_NAMED);
+        let mut list = reached.iter().take(MOST_NAMED).cloned().collect::<Vec<_>>().join(", ");
         if more > 0 {
-            list += &format!(" and {more} more");
+            list.extend([" and ", &more.to_string(), " more"]);
         }
-        let begin = if names.len() == 1 { "begins" } else { "begin" };
-        says.push(format!("{} of {identity} {begin} again: {list}", count(names.len(), "gateway")));
+        let begin = if reached.len() == 1 { "begins" } else { "begin" };
+        says.push(format!("{} of {identity} {begin} again: {list}", count(reached.len(), "gateway")));
     }
     if let Some(rollout) = current(state, identity).filter(|rollout| rollout.tripped.is_some()) {
         says.push(still_stopped(rollout));

@@ -59,10 +59,10 @@ pub fn understood(state: &State, wanted: &Wanted) -> Result<Vec<Order>, String> 
     let rollout = |name: &str| names::rollout(state, name);
     Ok(match wanted {
         Wanted::Pause { rollout: name, reason: why } => {
-            vec![Order::Give(StandingOrder::Pause(rollout(name)?), reason(why)?)]
+            vec![Order::Give(StandingOrder::Pause(rollout(name)?), reason(why.as_deref())?)]
         }
         Wanted::Cancel { rollout: name, reason: why } => {
-            vec![Order::Give(StandingOrder::Cancel(rollout(name)?), reason(why)?)]
+            vec![Order::Give(StandingOrder::Cancel(rollout(name)?), reason(why.as_deref())?)]
         }
         Wanted::Resume { rollout: Some(name) } => {
             let identity = rollout(name)?;
@@ -71,7 +71,7 @@ pub fn understood(state: &State, wanted: &Wanted) -> Result<Vec<Order>, String> 
         Wanted::Resume { rollout: None } if state.site.lost => vec![Order::Resume],
         Wanted::Resume { rollout: None } => vec![],
         Wanted::Hold { gateway, reason: why } => {
-            vec![Order::Give(StandingOrder::Hold(id(state, gateway)?), reason(why)?)]
+            vec![Order::Give(StandingOrder::Hold(id(state, gateway)?), reason(why.as_deref())?)]
         }
         Wanted::Unhold { gateway } => vec![Order::Lift(StandingOrder::Hold(id(state, gateway)?))],
         Wanted::Retry { rollout: name, gateways } => {
@@ -97,8 +97,8 @@ fn member(state: &State, identity: &Identity, who: &str) -> Result<ControllerId,
     Err(format!("{who} does not belong to {identity}; `lamplighter plan {identity}` lists who does"))
 }
 
-fn reason(text: &Option<String>) -> Result<Option<String>, String> {
-    let text = text.as_ref().map(|text| text.trim().replace(char::is_control, " "));
+fn reason(text: Option<&str>) -> Result<Option<String>, String> {
+    let text = text.map(|text| text.trim().replace(char::is_control, " "));
     match text {
         Some(text) if text.chars().count() > LONGEST_REASON => {
             Err(format!("the reason has more than {LONGEST_REASON} characters; say it shorter"))
