@@ -7,7 +7,7 @@ use super::approval::{self, is_approved};
 use super::brake::{self, Load};
 use super::draft::Draft;
 use super::state::{Frozen, Member, Rollout, State, Step, Wave};
-use super::{deal as waves_of, declare, members, window};
+use super::{deal as waves_of, declare, guard, members, target, window};
 use crate::model::{
     ControllerId, DeclaredBy, Identity, Intent, Now, RolloutId, SiteTime, SkippedReason, WaitingReason,
 };
@@ -142,7 +142,14 @@ fn judged<'s>(
     };
     let name = &rollout.spec.artifact.key.name;
     let version = state.gateways.get(gateway).and_then(|gateway| state.settings.version_of(gateway, name));
-    let skip = rollout.has_target(member, version.as_ref()).then_some(SkippedReason::AlreadyInstalled);
+    let skip = match () {
+        () if rollout.frozen.is_none() && target::choose(state, rollout, gateway).is_none() => {
+            Some(SkippedReason::NoVariant)
+        }
+        () if member.reverting => None,
+        () if rollout.has_target(member, version.as_ref()) => Some(SkippedReason::AlreadyInstalled),
+        () => guard::refuses(rollout, member, version.as_ref()).then_some(SkippedReason::DowngradeRefused),
+    };
     let room = stored.is_for_room().then_some(stored);
     let holds = [halt, gate, then].into_iter().flatten().min().or(room);
     Planned { gateway, step: member.step, holds, then: then.filter(|then| Some(*then) != holds), skip }
