@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::draft::Draft;
 use super::state::{Gateway, Rollout};
-use super::{cancel, retry};
+use super::{cancel, deal, members, retry};
 use crate::model::{ControllerId, DeclaredBy, GatewaySpec, Identity, Newcomer, RolloutId, RolloutSpec, Verdict, What};
 
 /// A site that accepts whoever comes must not fill its disk with them.
@@ -84,6 +84,8 @@ fn revision(draft: &mut Draft, identity: Identity, spec: RolloutSpec, origin: De
     if let Some((id, current)) = current {
         let id = *id;
         let same_artifact = current.spec.is_same_artifact(&spec);
+        let (waves, selector) =
+            (current.spec.strategy.waves != spec.strategy.waves, current.spec.selector != spec.selector);
         let changed = *current.spec != spec || !current.listed || current.origin != origin;
         if is_taken_over(current.origin, current.listed, origin) {
             draft.note_rollout(What::TakenOver, id, "");
@@ -92,11 +94,17 @@ fn revision(draft: &mut Draft, identity: Identity, spec: RolloutSpec, origin: De
             if changed {
                 draft.edit_rollout(id, |rollout| {
                     (rollout.spec, rollout.origin, rollout.listed) = (Rc::new(spec), origin, true);
-                    rollout.unlisted_at = None;
                     // its windows may be others
                     rollout.gate = None;
+                    rollout.unlisted_at = None;
                 });
                 retry::by_token(draft, id);
+                if waves {
+                    deal::edited(draft, id);
+                }
+                if selector {
+                    members::edited(draft, id);
+                }
             }
             return id;
         }
@@ -121,6 +129,7 @@ fn revision(draft: &mut Draft, identity: Identity, spec: RolloutSpec, origin: De
         frozen: None,
         tripped: None,
         cancelled: false,
+        approved: Default::default(),
         ready_at: None,
         backs: Vec::new(),
         rolled_back_at: None,

@@ -2,10 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::approval::{approval, is_approved};
 use super::state::{Member, Rollout, State, Step};
 use super::target::{self, files_in_use};
-use super::wave::{self, Proof};
-use super::way_back;
+use super::wave::{self, Proof, title};
+use super::{deal, spread, way_back};
 use crate::model::{ControllerId, ReconcilingReason, SiteTime, SkippedReason, StalledReason, WaitingReason};
 
 /// How a rollout stands; the texts complete "Reconciling: …".
@@ -124,6 +125,9 @@ pub fn phase(state: &State, rollout: &Rollout, now: SiteTime) -> Phase {
     if let Some(text) = paused(state, rollout) {
         return Phase::Reconciling(ReconcilingReason::Paused, text);
     }
+    if state.site.silence.is_some() {
+        return Phase::Reconciling(ReconcilingReason::SiteSilent, ReconcilingReason::SiteSilent.meaning().into());
+    }
     if rollout.members.is_empty() {
         return Phase::Stalled(StalledReason::NoMembers, "no gateway has the labels that the selector asks for".into());
     }
@@ -140,6 +144,13 @@ pub fn phase(state: &State, rollout: &Rollout, now: SiteTime) -> Phase {
             ReconcilingReason::ArtifactNotVerified,
             WaitingReason::ArtifactNotVerified.meaning().into(),
         );
+    }
+    let obstacle = match &rollout.frozen {
+        Some(frozen) => deal::obstacle(&frozen.waves),
+        None => deal::obstacle(&deal::draw_up(state, rollout).0.waves),
+    };
+    if let Some(why) = obstacle {
+        return Phase::Stalled(StalledReason::WavesImpossible, why);
     }
     wave_phase(state, rollout, now)
 }
@@ -204,13 +215,31 @@ fn cancelled_phase(state: &State, rollout: &Rollout) -> Phase {
 }
 
 fn wave_phase(state: &State, rollout: &Rollout, now: SiteTime) -> Phase {
-    let of = rollout.frozen.as_ref().map_or(0, |frozen| frozen.waves.len());
+    let drawn;
+    let waves = match &rollout.frozen {
+        Some(frozen) => &frozen.waves,
+        None => {
+            drawn = deal::draw_up(state, rollout).0.waves;
+            &drawn
+        }
+    };
+    let of = waves.len();
+    let waits = |at: usize| waves.get(at).filter(|wave| !is_approved(rollout, wave));
+    let approve = |at: usize, wave| {
+        let text = format!(
+            "{} of {of} waits for approval: `lamplighter approve {}`, or add {:?} to spec.approvedWaves",
+            title(waves, at),
+            rollout.identity,
+            approval(rollout, wave)
+        );
+        Phase::Reconciling(ReconcilingReason::WaitingForApproval, text)
+    };
     match wave::current(state, rollout) {
         Some((at, Some(Proof::SoakUntil(until)))) => {
             let left = crate::model::format_duration(std::time::Duration::from_secs(until.since(now).as_secs()));
             Phase::Reconciling(
                 ReconcilingReason::Soaking,
-                format!("wave {} of {of} is watched for another {left}", at + 1),
+                format!("{} of {of} is watched for another {left}", title(waves, at)),
             )
         }
         Some((_, Some(Proof::Unproven))) if is_taken_over(rollout) => {
@@ -218,15 +247,21 @@ fn wave_phase(state: &State, rollout: &Rollout, now: SiteTime) -> Phase {
             Phase::Stalled(StalledReason::Superseded, text.into())
         }
         Some((at, Some(Proof::Unproven))) => {
-            let text = format!("too few of wave {} of {of} are updated for the next to open", at + 1);
+            let text = format!("too few of {} of {of} are updated for the next to open", title(waves, at));
             Phase::Stalled(StalledReason::WaveUnproven, text)
         }
-        Some((at, _)) => match shut(rollout) {
-            Some(reason) => Phase::Reconciling(reason, format!("wave {} of {of} {}", at + 1, opens(rollout, now))),
-            None => {
-                Phase::Reconciling(ReconcilingReason::WaveOpen, format!("wave {} of {of} is being updated", at + 1))
+        Some((at, None)) if let Some(wave) = waits(at) => approve(at, wave),
+        Some((at, _)) => match (shut(rollout), spread::stuck(state, rollout)) {
+            (Some(reason), _) => {
+                Phase::Reconciling(reason, format!("{} of {of} {}", title(waves, at), opens(rollout, now)))
             }
+            (None, Some(why)) => Phase::Stalled(StalledReason::SpreadImpossible, why),
+            (None, None) => Phase::Reconciling(
+                ReconcilingReason::WaveOpen,
+                format!("{} of {of} is being updated", title(waves, at)),
+            ),
         },
+        None if let Some(wave) = waits(0) => approve(0, wave),
         None => Phase::Reconciling(ReconcilingReason::WaveOpen, "the first wave opens".into()),
     }
 }

@@ -66,6 +66,7 @@ pub(super) fn halt(state: &State, rollout: &Rollout) -> Option<WaitingReason> {
     match () {
         () if state.site.lost => Some(WaitingReason::StoreLost),
         () if !state.listed || !rollout.listed => Some(WaitingReason::Unlisted),
+        () if state.site.silence.is_some() => Some(WaitingReason::SiteSilent),
         () => (stopped || rollout.rollback_stalled).then_some(WaitingReason::Paused),
     }
 }

@@ -52,6 +52,8 @@ kinds! {
     What {
         /// The site's memory was lost; the detail says what was set aside.
         StoreLost,
+        /// Many gateways fell silent at once, or that is over; the detail says how many.
+        SiteSilent,
         /// The site file changed, and what it says now is in force; the detail says what that is.
         SiteFileChanged,
         /// A person gave an order; the detail says who and which.
@@ -68,6 +70,8 @@ kinds! {
         RolloutSuperseded,
         /// A rollout was cancelled.
         RolloutCancelled,
+        /// An edit of a rollout changes a wave that has opened already, which it cannot; the detail says which.
+        ChangeIgnored,
         /// The members of a rollout were frozen.
         Frozen,
         /// A wave opened.

@@ -25,7 +25,8 @@ pub use gateway::{Auth, EdgeGateway, EdgeGatewaySpec};
 pub use labels::check_labels;
 pub use object::{Kinds, Object, is_object_name};
 pub use rollout::{
-    Artifact, ConfirmBy, Deadlines, FailureAction, MatchLabels, OtaRollout, OtaRolloutSpec, Strategy, Variant, Wave,
+    Approval, Artifact, ConfirmBy, Deadlines, FailureAction, Gate, MatchLabels, OtaRollout, OtaRolloutSpec, Spread,
+    Strategy, Variant, Wave,
 };
 pub use windows::{Day, WhenClockUnknown, Window};
 

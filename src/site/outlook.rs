@@ -1,12 +1,12 @@
 //! What should be true outside after a step, in the words of the rooms that make it true.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use super::wanted::united;
 use crate::device::{self, Entry, Offer};
 use crate::engine::{self, Changes, GatewayView, State};
-use crate::model::{ArtifactSpec, ControllerId, Digest, SiteTime};
+use crate::model::{ArtifactSpec, ControllerId, Digest, GateKey, SiteTime};
 
 /// Level-triggered: what should be true outside, where it may have changed.
 #[derive(Debug)]
@@ -15,6 +15,8 @@ pub struct Outlook {
     pub board: Vec<(ControllerId, Entry)>,
     /// All artifacts that should be in the cache; `None` if nothing about that changed.
     pub wanted: Option<Vec<ArtifactSpec>>,
+    /// All questions that gates should be asked; `None` if nothing about that changed.
+    pub gates: Option<BTreeSet<GateKey>>,
     /// When to step again although nothing happens.
     pub next_due: Option<SiteTime>,
     /// When to step again because windows open or end; no deadline, so that no site time is saved for it.
@@ -45,8 +47,11 @@ impl Views {
         let chosen = || !changes.gateways.is_empty() && state.rollouts.values().any(may_choose);
         let concerned = !changes.rollouts.is_empty() || !changes.members.is_empty() || chosen();
         let wanted = (first || concerned).then(|| wanted(state));
+        // a reason to wait is no change of a record, but is seen
+        let waits = first || concerned || !changes.seen.is_empty();
+        let gates = waits.then(|| engine::wanted_gates(state));
         self.shared.retain(|_, artifact| Rc::strong_count(artifact) > 1);
-        Outlook { board, wanted, next_due: engine::next_due(state), next_change: engine::next_change(state) }
+        Outlook { board, wanted, gates, next_due: engine::next_due(state), next_change: engine::next_change(state) }
     }
 
     fn board<'i>(

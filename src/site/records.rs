@@ -57,6 +57,8 @@ pub(super) fn state(snapshot: Snapshot, settings: Settings, action_base: ActionI
             .collect(),
         drops: snapshot.drops.into_iter().map(|(digest, record)| (digest, record.order)).collect(),
         orders: snapshot.orders.into_iter().map(|(order, OrderRecord(given))| (order, given)).collect(),
+        gates: Default::default(),
+        asks_since: SiteTime::default(),
         listed: false,
         refused: Vec::new(),
     };
@@ -78,17 +80,26 @@ pub(super) fn state(snapshot: Snapshot, settings: Settings, action_base: ActionI
 }
 
 fn new_site(action_base: ActionId) -> Site {
-    Site { action_base, action_next: action_base, rollout_next: RolloutId(1), arrivals: 0, lost: false, told: None }
+    Site {
+        action_base,
+        action_next: action_base,
+        rollout_next: RolloutId(1),
+        arrivals: 0,
+        lost: false,
+        silence: None,
+        silence_over: SiteTime::default(),
+        told: None,
+    }
 }
 
 fn site_record(site: &Site) -> SiteRecord {
-    let Site { action_base, action_next, rollout_next, arrivals, lost, told } = *site;
-    SiteRecord { action_base, action_next, rollout_next, arrivals, lost, told }
+    let Site { action_base, action_next, rollout_next, arrivals, lost, silence, silence_over, told } = *site;
+    SiteRecord { action_base, action_next, rollout_next, arrivals, lost, silence, silence_over, told }
 }
 
 fn site(record: &SiteRecord) -> Site {
-    let SiteRecord { action_base, action_next, rollout_next, arrivals, lost, told } = *record;
-    Site { action_base, action_next, rollout_next, arrivals, lost, told }
+    let SiteRecord { action_base, action_next, rollout_next, arrivals, lost, silence, silence_over, told } = *record;
+    Site { action_base, action_next, rollout_next, arrivals, lost, silence, silence_over, told }
 }
 
 fn gateway_record(gateway: &Gateway) -> GatewayRecord {
@@ -99,6 +110,9 @@ fn gateway_record(gateway: &Gateway) -> GatewayRecord {
         origin: gateway.origin,
         listed: gateway.listed,
         presence: gateway.presence,
+        failed: gateway.failed,
+        silent_since: gateway.silent_since,
+        acted_at: gateway.acted_at,
         interval: gateway.interval,
         client: gateway.client,
         attributes: gateway.attributes,
@@ -118,6 +132,10 @@ fn gateway(record: GatewayRecord) -> Gateway {
         origin: record.origin,
         listed: record.listed,
         presence: record.presence,
+        heard: false,
+        failed: record.failed,
+        silent_since: record.silent_since,
+        acted_at: record.acted_at,
         interval: record.interval,
         client: record.client,
         attributes: record.attributes,
@@ -141,7 +159,6 @@ fn gateway(record: GatewayRecord) -> Gateway {
 }
 
 fn rollout_record(rollout: &Rollout) -> RolloutRecord {
-    let wave = |w: &Wave| WaveRecord { size: w.size, soak: w.soak, opened_at: w.opened_at, proven_at: w.proven_at };
     RolloutRecord {
         identity: rollout.identity.clone(),
         arrival: rollout.arrival,
@@ -152,7 +169,7 @@ fn rollout_record(rollout: &Rollout) -> RolloutRecord {
         replaced: rollout.replaced,
         frozen: rollout.frozen.as_ref().map(|frozen| FrozenRecord {
             total: frozen.total,
-            waves: frozen.waves.iter().map(wave).collect(),
+            waves: frozen.waves.iter().map(wave_record).collect(),
             rollback: frozen.rollback,
         }),
         tripped: rollout.tripped.as_ref().map(|t| TrippedRecord {
@@ -162,6 +179,7 @@ fn rollout_record(rollout: &Rollout) -> RolloutRecord {
             limit: t.limit,
         }),
         cancelled: rollout.cancelled,
+        approved: rollout.approved.clone(),
         ready_at: rollout.ready_at,
         backs: rollout.backs.clone(),
         rolled_back_at: rollout.rolled_back_at,
@@ -170,7 +188,6 @@ fn rollout_record(rollout: &Rollout) -> RolloutRecord {
 }
 
 fn rollout(record: RolloutRecord) -> Rollout {
-    let wave = |w: WaveRecord| Wave { size: w.size, soak: w.soak, opened_at: w.opened_at, proven_at: w.proven_at };
     Rollout {
         identity: record.identity,
         arrival: record.arrival,
@@ -181,11 +198,12 @@ fn rollout(record: RolloutRecord) -> Rollout {
         replaced: record.replaced,
         frozen: record.frozen.map(|frozen| Frozen {
             total: frozen.total,
-            waves: frozen.waves.into_iter().map(wave).collect(),
+            waves: (1..).zip(frozen.waves).map(wave).collect(),
             rollback: frozen.rollback,
         }),
         tripped: record.tripped.map(|t| Tripped { at: t.at, wave: t.wave, failures: t.failures, limit: t.limit }),
         cancelled: record.cancelled,
+        approved: record.approved,
         ready_at: record.ready_at,
         backs: record.backs,
         rolled_back_at: record.rolled_back_at,
@@ -198,6 +216,18 @@ fn rollout(record: RolloutRecord) -> Rollout {
         next_due: Some(SiteTime::default()),
         gate: None,
     }
+}
+
+fn wave_record(wave: &Wave) -> WaveRecord {
+    let Wave { name, size, asked, selector, approval, min_updated, soak, opened_at, proven_at } = wave.clone();
+    WaveRecord { name, size, asked, selector, approval, min_updated, soak, opened_at, proven_at }
+}
+
+/// One of before waves had names is called by its place, from 1.
+fn wave((place, record): (u16, WaveRecord)) -> Wave {
+    let WaveRecord { name, size, asked, selector, approval, min_updated, soak, opened_at, proven_at } = record;
+    let name = if name.is_empty() { place.to_string() } else { name };
+    Wave { name, size, asked, selector, approval, min_updated, soak, opened_at, proven_at }
 }
 
 fn member_record(member: &Member) -> MemberRecord {
@@ -220,6 +250,7 @@ fn member_record(member: &Member) -> MemberRecord {
         },
         since: member.since,
         attempts: member.attempts,
+        excuses: member.excuses,
         not_fetched: member.not_fetched,
         retry_at: member.retry_at,
         action: member.action.as_ref().map(action_record),
@@ -251,6 +282,7 @@ fn member(record: MemberRecord) -> Member {
         },
         since: record.since,
         attempts: record.attempts,
+        excuses: record.excuses,
         not_fetched: record.not_fetched,
         retry_at: record.retry_at,
         action: record.action.map(action),

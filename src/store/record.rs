@@ -8,9 +8,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{
-    ActionId, ArtifactSpec, Client, ControllerId, DeclaredBy, Digest, FailedReason, GatewaySpec, Given, Identity,
-    JournalEntry, Presence, RolloutId, RolloutSpec, SiteTime, SkippedReason, Source, StandingOrder, Sums, Texts,
-    Version,
+    ActionId, Amount, Approval, ArtifactSpec, Client, ControllerId, DeclaredBy, Digest, FailedReason, GatewaySpec,
+    Given, Identity, JournalEntry, Presence, RolloutId, RolloutSpec, Selector, SiteTime, SkippedReason, Source,
+    StandingOrder, Sums, Texts, Version, WaveSpec,
 };
 
 /// One transaction: what changed in one step.
@@ -101,6 +101,12 @@ pub struct SiteRecord {
     /// The store before this one was lost: offer nothing until a person says so.
     #[serde(default)]
     pub lost: bool,
+    /// Since when so many gateways are silent that nothing is held against any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub silence: Option<SiteTime>,
+    /// When that was over last.
+    #[serde(default)]
+    pub silence_over: SiteTime,
     /// The poll interval that gateways were told last, so that a start with another one is noticed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub told: Option<Duration>,
@@ -119,6 +125,15 @@ pub struct GatewayRecord {
     pub listed: bool,
     /// Is it there?
     pub presence: Presence,
+    /// Its last attempt failed or regressed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub failed: bool,
+    /// Since when it has not been, if it was before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub silent_since: Option<SiteTime>,
+    /// When it last took an order, or all of an artifact.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub acted_at: Option<SiteTime>,
     /// The interval at which it really polls, if that is not what it was told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<Duration>,
@@ -190,6 +205,9 @@ pub struct RolloutRecord {
     /// It was called off; never taken back.
     #[serde(default)]
     pub cancelled: bool,
+    /// Waves that a person approved on the spot.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub approved: BTreeSet<String>,
     /// When it was done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ready_at: Option<SiteTime>,
@@ -219,8 +237,23 @@ pub struct FrozenRecord {
 /// A wave.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WaveRecord {
+    /// What it is called; of waves of before they had names, nothing.
+    #[serde(default)]
+    pub name: String,
     /// How many members.
     pub size: u32,
+    /// What was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<Amount>,
+    /// Only these.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub selector: Option<Selector>,
+    /// Who opens it.
+    #[serde(default)]
+    pub approval: Approval,
+    /// So many must be updated.
+    #[serde(default = "WaveRecord::min_updated")]
+    pub min_updated: Amount,
     /// How long it soaks.
     pub soak: Duration,
     /// When it opened.
@@ -229,6 +262,12 @@ pub struct WaveRecord {
     /// When it was proven.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proven_at: Option<SiteTime>,
+}
+
+impl WaveRecord {
+    fn min_updated() -> Amount {
+        WaveSpec::MIN_UPDATED
+    }
 }
 
 /// Why a rollout stopped by itself.
@@ -271,6 +310,9 @@ pub struct MemberRecord {
     /// Attempts used.
     #[serde(default)]
     pub attempts: u8,
+    /// Attempts that failed through our fault, and used none.
+    #[serde(default)]
+    pub excuses: u8,
     /// Offers that it let lie.
     #[serde(default)]
     pub not_fetched: u8,

@@ -176,7 +176,7 @@ impl Oracle {
     fn granted(&mut self, before: &Rollouts, standing: &BTreeSet<StandingOrder>, id: &ControllerId, action: ActionId) {
         let first = self.granted.insert((id.clone(), action));
         let durable = self.offers(id).into_iter().find_map(|(rollout_id, member)| {
-            let order = member.action.as_ref().filter(|order| order.id == action && order.ever_fetched)?;
+            member.action.as_ref().filter(|order| order.id == action && order.ever_fetched)?;
             let rollout = self.committed.rollouts.get(&rollout_id)?;
             Some((rollout_id, member.reverting, rollout.identity.0.clone(), wave_is_open(rollout, member)))
         });
@@ -258,7 +258,9 @@ impl Oracle {
         }
         let slots = self.slots;
         self.must(downloads <= slots, || format!("{downloads} gateways download, {slots} may"));
-        wrong.into_iter().for_each(|what| self.found(what));
+        for what in wrong {
+            self.found(what);
+        }
     }
 
     /// A wave opens only when half of those before it run the new version, whatever the engine believes.
@@ -293,7 +295,9 @@ impl Oracle {
                 }
             }
         }
-        wrong.into_iter().for_each(|what| self.found(what));
+        for what in wrong {
+            self.found(what);
+        }
     }
 }
 

@@ -73,6 +73,7 @@ pub fn rollout(version: &str) -> RolloutSpec {
             max_failures: Amount::Count(1_000_000),
             ..Strategy::default()
         },
+        gates: Vec::new(),
         deadlines: Deadlines { download: minutes(5), install: minutes(4), confirm: minutes(5), cancel: minutes(4) },
         attempts: 3,
         max_bytes: None,
@@ -82,11 +83,18 @@ pub fn rollout(version: &str) -> RolloutSpec {
         paused: false,
         cancelled: false,
         retry_token: None,
+        approved_waves: [].into(),
     }
 }
 
 pub fn settings(slots: u32) -> Settings {
-    Settings { poll_interval: POLL, download_slots: slots, version_keys: [].into(), time_zone: Zone::utc() }
+    Settings {
+        poll_interval: POLL,
+        download_slots: slots,
+        max_in_flight: 1_000,
+        version_keys: [].into(),
+        time_zone: Zone::utc(),
+    }
 }
 
 pub fn setting(slots: u32) -> Setting {

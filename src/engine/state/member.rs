@@ -24,6 +24,8 @@ pub struct Member {
     pub since: SiteTime,
     /// Attempts used.
     pub attempts: u8,
+    /// Attempts that failed through our fault, and used none.
+    pub excuses: u8,
     /// Offers that it let lie.
     pub not_fetched: u8,
     /// Not before this time.
@@ -101,6 +103,7 @@ impl Member {
             step: Step::Waiting(WaitingReason::Unlisted),
             since: now,
             attempts: 0,
+            excuses: 0,
             not_fetched: 0,
             retry_at: None,
             action: None,

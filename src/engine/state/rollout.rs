@@ -1,12 +1,14 @@
 //! A rollout, its frozen plan, and why it stopped by itself.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::time::Duration;
 
 use super::Member;
 use crate::engine::window::Gate;
-use crate::model::{ArtifactSpec, ControllerId, DeclaredBy, Identity, RolloutSpec, SiteTime};
+use crate::model::{
+    Amount, Approval, ArtifactSpec, ControllerId, DeclaredBy, Identity, RolloutSpec, Selector, SiteTime,
+};
 
 /// A rollout.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,6 +33,8 @@ pub struct Rollout {
     pub tripped: Option<Tripped>,
     /// It was called off, for good.
     pub cancelled: bool,
+    /// Waves that a person approved on the spot.
+    pub approved: BTreeSet<String>,
     /// When it was done.
     pub ready_at: Option<SiteTime>,
     /// Its members; before the freeze those that would be.
@@ -67,8 +71,18 @@ pub struct Frozen {
 /// A wave.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wave {
-    /// How many members.
+    /// What it is called, unique in its rollout.
+    pub name: String,
+    /// How many members; zero only if its selector matches nobody, and then it cannot open.
     pub size: u32,
+    /// What was asked for; not known of waves of before it was kept.
+    pub asked: Option<Amount>,
+    /// Only these.
+    pub selector: Option<Selector>,
+    /// Who opens it.
+    pub approval: Approval,
+    /// So many must be updated.
+    pub min_updated: Amount,
     /// How long it soaks.
     pub soak: Duration,
     /// When it opened.

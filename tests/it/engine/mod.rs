@@ -1,7 +1,9 @@
 //! The engine's rules, one test each, named after the rule. What happens to a site is said through the heart's one step.
 #![allow(clippy::unchecked_time_subtraction, reason = "of constants")]
 
+mod approvals;
 mod attempts;
+mod bench_first;
 mod brakes;
 mod budget;
 mod cancelling;
@@ -9,7 +11,10 @@ mod confirming;
 mod conflict;
 mod dropped;
 mod feedback;
+mod gates;
 mod guard;
+mod healthy;
+mod limits;
 mod listing;
 mod lost;
 mod needs;
@@ -20,8 +25,11 @@ mod planned;
 mod registered;
 mod retrying;
 mod rollback;
+mod silence;
 pub(crate) mod site;
+mod spread;
 mod superseding;
 mod variants;
+mod wave_edits;
 mod waves;
 mod windows;

@@ -136,8 +136,16 @@ pub fn time(n: u64) -> SavedTime {
 pub fn site(n: u64) -> SiteRecord {
     let base = ActionId::base(42);
     let told = Some(Duration::from_secs(n));
-    let (action_next, rollout_next) = (base.next(), RolloutId(n));
-    SiteRecord { action_base: base, action_next, rollout_next, arrivals: n, lost: false, told }
+    SiteRecord {
+        action_base: base,
+        action_next: base.next(),
+        rollout_next: RolloutId(n),
+        arrivals: n,
+        lost: false,
+        silence: n.is_multiple_of(2).then_some(SiteTime(n)),
+        silence_over: SiteTime(n / 2),
+        told,
+    }
 }
 
 pub fn gateway_id(n: u32) -> ControllerId {
@@ -157,6 +165,9 @@ pub fn gateway(id: &ControllerId, padding: usize) -> GatewayRecord {
         origin: DeclaredBy::Drop,
         listed: true,
         presence: Presence::Polling,
+        failed: true,
+        silent_since: None,
+        acted_at: Some(SiteTime(7)),
         interval: Some(Duration::from_secs(60)),
         client: Client::default(),
         attributes: [("gateway-os".into(), "1.4.2".into()), ("note".into(), "x".repeat(padding))].into(),
@@ -194,6 +205,7 @@ pub fn member(n: u64) -> MemberRecord {
         step: if n.is_multiple_of(3) { StepRecord::Failed(FailedReason::NoFeedback) } else { StepRecord::Downloading },
         since: SiteTime(n),
         attempts: 1,
+        excuses: 2,
         not_fetched: 0,
         retry_at: None,
         action: Some(action),
@@ -211,6 +223,7 @@ pub fn rollout(n: u64) -> RolloutRecord {
         variants: None,
         selector: Selector { match_labels: [("line".into(), "3".into())].into() },
         strategy: Strategy { max_in_flight: Amount::Count(5), ..Strategy::default() },
+        gates: Vec::new(),
         deadlines: Deadlines::default(),
         attempts: 3,
         max_bytes: None,
@@ -220,6 +233,7 @@ pub fn rollout(n: u64) -> RolloutRecord {
         paused: false,
         cancelled: false,
         retry_token: None,
+        approved_waves: ["rest".to_owned()].into(),
     };
     RolloutRecord {
         identity: Identity("spring".into()),
@@ -232,6 +246,7 @@ pub fn rollout(n: u64) -> RolloutRecord {
         frozen: None,
         tripped: None,
         cancelled: false,
+        approved: ["1".to_owned()].into(),
         ready_at: None,
         backs: Vec::new(),
         rolled_back_at: None,
