@@ -225,7 +225,7 @@ fn unknown_and_misspelt_fields_are_refused_with_their_path() {
         &["spec.strategy.maxFailure:", "did you mean maxFailures?"],
     );
     refused_with(&rollout("r", "  Paused: true\n"), &["spec.Paused:", "did you mean paused?"]);
-    refused_with(&rollout("r", "  frobnicate: 1\n"), &["spec.frobnicate:", "known here: approvedWaves"]);
+    refused_with(&rollout("r", "  frobnicate: 1\n"), &["spec.frobnicate:", "known here: allowDowngrade"]);
     refused_with(&gateway("gw", "{controlerID: x}"), &["did you mean controllerId?"]);
     refused_with(
         &gateway("gw", "{}").replace("{name: gw}", "{name: gw, lables: {a: b}}"),
