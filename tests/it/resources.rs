@@ -580,7 +580,7 @@ fn a_gate_that_can_never_be_asked_is_refused() {
     refused_with(&gate("{http: \"http://{line}/x\"}"), &["spec.gates[0].http", "gates.allowHosts"]);
     refused_with(&gate("{http: \"ftp://plc/x\"}"), &["spec.gates[0].http", "http:"]);
     refused_with(&gate("{http: \"http://u:secret@plc/x\"}"), &["spec.gates[0].http", "password"]);
-    let nine = vec!["{file: /a}"; 9].join(", ");
+    let nine = ["{file: /a}"; 9].join(", ");
     refused_with(&gate(&nine), &["spec.gates", "at most 8"]);
 }
 
