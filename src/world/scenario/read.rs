@@ -102,7 +102,6 @@ fn setting(typed: &TypedScenario) -> Result<Setting, FieldError> {
     let config = file.check(Path::new("/")).map_err(at_site)?;
     Ok(Setting {
         engine: site::settings(&config),
-        offline_after: config.devices.offline_after,
         starts: wall("starts", typed.starts.as_deref().unwrap_or(STARTS))?,
     })
 }
