@@ -116,11 +116,18 @@ fn go_on(draft: &mut Draft, since: SiteTime) {
 }
 
 /// From when on a gateway's silence is held against it: once the others would have fallen silent too, and after a silence
-/// of the site once it had the time to come back.
+/// of the site, or a start, once it had the time to come back.
 pub(super) fn judged_from(state: &State, gateway: &Gateway) -> Option<SiteTime> {
-    let since = gateway.silent_since.filter(|_| gateway.presence != Presence::Polling)?;
+    let since = gateway.silent_since.filter(|_| gateway.presence != Presence::Polling);
     let others = state.told(&gateway.spec.controller_id) * 2;
-    Some(since.max(state.site.silence_over).plus(state.patience(gateway).max(others)))
+    let by = |since: SiteTime| since.max(state.site.silence_over).plus(state.patience(gateway).max(others));
+    since.map(by).max(back_by(state, gateway))
+}
+
+/// A plant that is switched off takes its gateways with it: who was not offline before has time to boot as well.
+fn back_by(state: &State, gateway: &Gateway) -> Option<SiteTime> {
+    let may_boot = !gateway.heard && gateway.presence != Presence::Offline;
+    may_boot.then(|| state.awake_since.plus(state.settings.offline_after))
 }
 
 /// Its silence tells nothing yet.

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::time::Duration;
 
 use super::bodies::Bodies;
 use super::character::{Fate, Role};
@@ -50,8 +49,6 @@ pub type Endings = Box<dyn FnMut(u64) -> Ending>;
 pub struct Setting {
     /// What the engine knows of the site file.
     pub engine: Settings,
-    /// Without a sign of life for this long a gateway is offline.
-    pub offline_after: Duration,
     /// What the wall clock says at the beginning, in Unix milliseconds.
     pub starts: i64,
 }

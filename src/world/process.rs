@@ -30,7 +30,6 @@ impl World {
             boot: self.boot.to_string(),
             random: self.random.u32(..),
             settings: self.setting.engine.clone(),
-            offline_after: self.setting.offline_after,
         }
     }
 

@@ -49,7 +49,6 @@ pub(super) struct Start {
     pub boot: String,
     pub random: u32,
     pub settings: Settings,
-    pub offline_after: Duration,
 }
 
 /// A process of the site.
@@ -86,14 +85,15 @@ pub(super) struct Published {
 impl Site {
     /// A process that starts at a virtual time with what the store says.
     pub(super) fn start(start: Start, device: ddi::Settings) -> Self {
-        let Start { snapshot, at, boot, random, settings, offline_after } = start;
+        let Start { snapshot, at, boot, random, settings } = start;
         let saved = &snapshot.time;
         let gap = Duration::from_millis(at.saturating_sub(saved.boot_ms));
         let time = saved.site.resumed((saved.boot_id == boot).then_some(gap));
+        let pacing = Pacing { told: device.poll_interval, offline_after: settings.offline_after };
         let mut site = Self {
             core: Core::rebuild(snapshot, settings, ActionId::base(random)),
             board: Board::default(),
-            presence: Attendance::new(Pacing { told: device.poll_interval, offline_after }),
+            presence: Attendance::new(pacing),
             device,
             in_flight: None,
             gates: BTreeSet::new(),

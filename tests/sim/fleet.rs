@@ -90,6 +90,7 @@ pub fn rollout(version: &str) -> RolloutSpec {
 pub fn settings(slots: u32) -> Settings {
     Settings {
         poll_interval: POLL,
+        offline_after: OFFLINE_AFTER,
         download_slots: slots,
         max_in_flight: 1_000,
         version_keys: [].into(),
@@ -98,7 +99,7 @@ pub fn settings(slots: u32) -> Settings {
 }
 
 pub fn setting(slots: u32) -> Setting {
-    Setting { engine: settings(slots), offline_after: OFFLINE_AFTER, starts: 0 }
+    Setting { engine: settings(slots), starts: 0 }
 }
 
 /// A gateway of the old version.

@@ -39,7 +39,7 @@ scenarios! {
 
 #[test]
 fn the_same_seed_is_the_same_story() {
-    let (_, text) = SHIPPED[1];
+    let (_, text) = SHIPPED.iter().find(|(name, _)| *name == "late-joiner").unwrap();
     let story = |seed| serde_json::to_value(Scenario::read(text, seed).unwrap().play(seed)).unwrap();
     assert_eq!(story(7), story(7));
     assert_ne!(story(7), story(8));

@@ -22,6 +22,7 @@ mod offline;
 mod ordered;
 mod pacing;
 mod planned;
+mod power_back;
 mod registered;
 mod retrying;
 mod rollback;
