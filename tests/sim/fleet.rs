@@ -105,7 +105,7 @@ pub fn setting(slots: u32) -> Setting {
 /// A gateway of the old version.
 pub fn role(id: &ControllerId, character: Character) -> Role {
     let (runs, key) = (OLD.to_owned(), FIRMWARE.to_owned());
-    Role { id: id.clone(), character, runs, key, attributes: [].into(), only: None }
+    Role { id: id.clone(), character, runs, key, attributes: [].into(), only: None, files: Vec::new() }
 }
 
 pub fn listing(gateways: &[GatewaySpec], rollouts: &[(&str, RolloutSpec)]) -> Listing {

@@ -25,10 +25,16 @@ macro_rules! scenarios {
 }
 
 scenarios! {
+    busy_lines: "busy-lines",
     canary_friday: "canary-friday",
     dead_switch: "dead-switch",
+    islanded_substation: "islanded-substation",
     late_joiner: "late-joiner",
     plant_shutdown: "plant-shutdown",
+    redundant_pairs: "redundant-pairs",
+    rolling_back: "rolling-back",
+    stop_button: "stop-button",
+    two_hardware_types: "two-hardware-types",
 }
 
 #[test]
@@ -62,6 +68,9 @@ fn a_scenario_that_makes_no_sense_is_refused_with_where_and_what_to_do() {
         ("events: [{at: 1h, person: jump}]", "events[0].person: \"jump\" is not an order"),
         ("events: [{at: 1h, site: \"off\", who: {count: 1}}]", "events[0].who: goes only with"),
         ("events: [{at: 1h, power: \"off\", who: {count: 9}}]", "events[0].who.count: is 9, and there are 3"),
+        ("events: [{at: 1h, link: up, copying: 1h}]", "events[0].copying: goes only with drop"),
+        ("events: [{at: 1h, gates: {/x: ajar}}]", "events[0].gates./x"),
+        ("gateways: [{name: gw, files: [x]}]", "gateways[0].files[0]"),
         ("events: [{at: 1h, remove: [x]}]", "events[0].remove: \"x\" is not declared then"),
         ("manifests: [{kind: OtaRollout}]", "manifests[0].apiVersion: is missing"),
         ("expect: [{}]", "expect[0]: expects nothing"),
