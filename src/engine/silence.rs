@@ -119,8 +119,12 @@ fn go_on(draft: &mut Draft, since: SiteTime) {
 /// of the site, or a start, once it had the time to come back.
 pub(super) fn judged_from(state: &State, gateway: &Gateway) -> Option<SiteTime> {
     let since = gateway.silent_since.filter(|_| gateway.presence != Presence::Polling);
-    let others = state.told(&gateway.spec.controller_id) * 2;
-    let by = |since: SiteTime| since.max(state.site.silence_over).plus(state.patience(gateway).max(others));
+    let over = state.site.silence_over;
+    // that one may stay away long after a poll that failed is known where its silence is told; it is not waited for twice
+    let by = |since: SiteTime| match since > over {
+        true => since.plus(state.interval(gateway) * 2),
+        false => over.plus(state.patience(gateway)),
+    };
     since.map(by).max(back_by(state, gateway))
 }
 
