@@ -188,7 +188,9 @@ impl World {
 
     /// Files of a drop are complete.
     pub(super) fn files(&mut self, digests: Vec<Digest>) {
-        digests.into_iter().for_each(|digest| self.tell_site(complete(digest)));
+        for digest in digests {
+            self.tell_site(complete(digest));
+        }
     }
 
     fn site_line(&mut self, what: &str) {

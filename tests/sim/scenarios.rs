@@ -45,6 +45,17 @@ fn the_same_seed_is_the_same_story() {
     assert_ne!(story(7), story(8));
 }
 
+/// The judge is not the engine: a gateway knows what its hardware takes.
+#[test]
+fn a_file_for_other_hardware_is_found_by_the_gateway_that_is_given_it() {
+    let (_, text) = SHIPPED.iter().find(|(name, _)| *name == "two-hardware-types").unwrap();
+    let swapped = text
+        .replace("soc: imx8}}, sources", "hall: none}}, sources")
+        .replace("attr.lamplighter.dev/soc: am62", "hall: \"7\"");
+    let played = Scenario::read(&swapped, 1).unwrap().play(1);
+    assert!(played.wrong.iter().any(|wrong| wrong.contains("for other hardware")), "{:#?}", played.wrong);
+}
+
 /// Files that are refused, and where they are wrong.
 #[test]
 fn a_scenario_that_makes_no_sense_is_refused_with_where_and_what_to_do() {
