@@ -1,10 +1,10 @@
-//! Every scenario that comes with Lamplighter holds, whatever the seed.
+//! Every scenario that comes with Lamplighter holds, whatever the seed; those of 500 gateways are played once.
 
 use lamplighter::world::scenario::{SHIPPED, Scenario};
 
-fn holds(name: &str) {
+fn holds(name: &str, seeds: u64) {
     let (_, text) = SHIPPED.iter().find(|(shipped, _)| *shipped == name).expect("it is shipped");
-    for seed in 1..=3 {
+    for seed in 1..=seeds {
         let scenario = Scenario::read(text, seed).unwrap_or_else(|refused| panic!("{refused}"));
         assert_eq!(scenario.name, name);
         let played = scenario.play(seed);
@@ -13,8 +13,8 @@ fn holds(name: &str) {
 }
 
 macro_rules! scenarios {
-    ($($test:ident: $name:literal,)+) => {
-        $(#[test] fn $test() { holds($name); })+
+    ($($test:ident: $name:literal, $seeds:literal;)+) => {
+        $(#[test] fn $test() { holds($name, $seeds); })+
 
         #[test]
         fn every_scenario_has_its_test() {
@@ -25,16 +25,16 @@ macro_rules! scenarios {
 }
 
 scenarios! {
-    busy_lines: "busy-lines",
-    canary_friday: "canary-friday",
-    dead_switch: "dead-switch",
-    islanded_substation: "islanded-substation",
-    late_joiner: "late-joiner",
-    plant_shutdown: "plant-shutdown",
-    redundant_pairs: "redundant-pairs",
-    rolling_back: "rolling-back",
-    stop_button: "stop-button",
-    two_hardware_types: "two-hardware-types",
+    busy_lines: "busy-lines", 3;
+    canary_friday: "canary-friday", 1;
+    dead_switch: "dead-switch", 1;
+    islanded_substation: "islanded-substation", 3;
+    late_joiner: "late-joiner", 3;
+    plant_shutdown: "plant-shutdown", 3;
+    redundant_pairs: "redundant-pairs", 3;
+    rolling_back: "rolling-back", 3;
+    stop_button: "stop-button", 3;
+    two_hardware_types: "two-hardware-types", 3;
 }
 
 #[test]
