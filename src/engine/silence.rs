@@ -121,9 +121,8 @@ pub(super) fn judged_from(state: &State, gateway: &Gateway) -> Option<SiteTime> 
     let since = gateway.silent_since.filter(|_| gateway.presence != Presence::Polling);
     let over = state.site.silence_over;
     // that one may stay away long after a poll that failed is known where its silence is told; it is not waited for twice
-    let by = |since: SiteTime| match since > over {
-        true => since.plus(state.interval(gateway) * 2),
-        false => over.plus(state.patience(gateway)),
+    let by = |since: SiteTime| {
+        if since > over { since.plus(state.interval(gateway) * 2) } else { over.plus(state.patience(gateway)) }
     };
     since.map(by).max(back_by(state, gateway))
 }
