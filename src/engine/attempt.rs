@@ -219,9 +219,14 @@ impl Member {
         self.ever_fetched() && !self.step.is_terminal() && self.step != Step::Offered
     }
 
+    /// When its order's time is up.
+    pub(super) fn deadline(&self) -> Option<SiteTime> {
+        self.action.as_ref().and_then(|action| action.deadline)
+    }
+
     /// When something is due for it.
     pub(super) fn due(&self) -> Option<SiteTime> {
-        let deadline = self.action.as_ref().and_then(|action| action.deadline);
+        let deadline = self.deadline();
         let retry_at = self.retry_at.filter(|_| matches!(self.step, Step::Waiting(_)));
         [deadline, retry_at].into_iter().flatten().min()
     }

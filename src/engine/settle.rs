@@ -247,7 +247,7 @@ fn next_due(state: &State, rollout: &Rollout, now: SiteTime) -> Option<SiteTime>
     let members = rollout.members.iter().flat_map(|(id, member)| {
         let idles = member.step == Step::Downloading;
         let judged = if member.may_fail_silent() {
-            state.gateways.get(id).and_then(|gateway| silence::judged_from(state, gateway))
+            state.gateways.get(id).and_then(|gateway| silence::judged_from(state, gateway, member.deadline()))
         } else {
             watch::silent(state, rollout, id, member)
         };
