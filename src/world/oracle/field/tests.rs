@@ -5,8 +5,8 @@ use std::time::Duration;
 use super::*;
 use crate::engine::Settings;
 use crate::model::{
-    ActionId, Amount, ArtifactFact, Event, GateQuestion, GateSpec, GatewaySpec, Intent, Listing, Now, SiteTime, Spread, Sums,
-    Verdict, Zone,
+    ActionId, Amount, ArtifactFact, Event, GateQuestion, GateSpec, GatewaySpec, Intent, Listing, Now, SiteTime, Spread,
+    Sums, Verdict, Zone,
 };
 use crate::resources::{self, Kinds, Object};
 use crate::site::Core;
@@ -42,13 +42,7 @@ fn judge_of(fetch: &[&str]) -> (Oracle, RolloutId) {
     let gateways = [("a-1", Some("a")), ("a-2", Some("a")), ("none", None)].map(|(name, line)| {
         let labels = [("hall", Some("7")), ("line", line)].into_iter();
         let labels = labels.filter_map(|(key, value)| Some((key.to_owned(), value?.to_owned()))).collect();
-        Intent::Gateway(GatewaySpec {
-            name: name.into(),
-            controller_id: id(name),
-            labels,
-            token: None,
-            hold: false,
-        })
+        Intent::Gateway(GatewaySpec { name: name.into(), controller_id: id(name), labels, token: None, hold: false })
     });
     let settings = Settings {
         poll_interval: setting.poll_interval,
@@ -61,8 +55,12 @@ fn judge_of(fetch: &[&str]) -> (Oracle, RolloutId) {
     let mut oracle = Oracle::new(10, Zone::utc());
     let mut core = Core::rebuild(oracle.committed.clone(), settings, ActionId::base(7));
     let (digest, sums) = (spec.artifact.key.digest, Sums { sha1: "1".repeat(40), md5: "2".repeat(32) });
-    let listing = Listing { intents: gateways.into_iter().chain([Intent::Rollout(identity, spec.into())]).collect(), refused: vec![] };
-    let mut events = vec![Event::Started, Event::Listed(listing), Event::Artifact(digest, ArtifactFact::Verified(sums))];
+    let listing = Listing {
+        intents: gateways.into_iter().chain([Intent::Rollout(identity, spec.into())]).collect(),
+        refused: vec![],
+    };
+    let mut events =
+        vec![Event::Started, Event::Listed(listing), Event::Artifact(digest, ArtifactFact::Verified(sums))];
     events.extend(["a-1", "a-2", "none"].map(|name| Event::Seen(id(name))));
     let now = Now { site: SiteTime(1), wall: None };
     disk::apply(&mut oracle.committed, &core.step(now, events).batch);
