@@ -126,6 +126,7 @@ fn proof(state: &State, rollout: &Rollout, at: usize, wave: &Wave, opened: SiteT
             }
             Step::Waiting(_) if unlisted(id) => may_come = true,
             Step::Updated if watch::silent(state, rollout, id, member).is_some() => return Proof::Open,
+            Step::Updated if !unlisted(id) && watch::is_unheard(state, rollout, id, member) => return Proof::Open,
             Step::Updated | Step::Skipped(SkippedReason::AlreadyInstalled) => {
                 (counted, good) = (counted + 1, good + 1);
                 last = last.max(member.since);
