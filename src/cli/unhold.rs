@@ -3,9 +3,7 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use super::Output;
-use super::control::SiteArgs;
-use super::order::give;
+use super::order::Addressee;
 use crate::site::report::Wanted;
 
 /// Let a gateway that is held on the spot take orders again
@@ -16,13 +14,10 @@ pub struct UnholdArgs {
     #[arg(value_name = "GATEWAY")]
     gateway: String,
     #[command(flatten)]
-    site: SiteArgs,
-    /// How to answer: text, json or yaml
-    #[arg(short, long, value_name = "FORMAT", value_enum, default_value_t, hide_possible_values = true)]
-    output: Output,
+    to: Addressee,
 }
 
 pub(super) fn run(args: &UnholdArgs, out: &mut impl Write) -> anyhow::Result<ExitCode> {
     let wanted = Wanted::Unhold { gateway: args.gateway.clone() };
-    give(&args.site, args.output, &wanted, out)
+    args.to.give(&wanted, out)
 }
