@@ -293,6 +293,7 @@ impl World {
             return false;
         }
         let devices: BTreeMap<_, _> = self.devices.iter().map(|device| (&device.role.id, device)).collect();
+        let heard = |id| state.gateways.get(id).is_some_and(|gateway| gateway.heard);
         engine::next_due(state).is_none()
             && state.rollouts.values().flat_map(|rollout| &rollout.members).all(|(id, member)| {
                 let Some(device) = devices.get(id) else { return true };
@@ -302,7 +303,8 @@ impl World {
                         matches!(presence, Some(Presence::Never | Presence::Offline)) && device.is_dark()
                     }
                     Step::Waiting(reason) => stays(reason),
-                    Step::Updated => device.is_at_rest(),
+                    // after a start the site waits to hear of it
+                    Step::Updated => device.is_at_rest() && (heard(id) || device.is_dark()),
                     step => step.is_terminal(),
                 }
             })
