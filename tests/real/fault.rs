@@ -63,12 +63,11 @@ impl Plan {
     /// The faults of the next request.
     pub fn next(&mut self, circumstances: Circumstances) -> Faults {
         match self {
-            Self::Quiet => Faults::default(),
+            Self::Quiet | Self::CutDownloads(0) => Faults::default(),
             Self::AroundEach if circumstances.resent => Faults::default(),
             Self::AroundEach => {
                 Faults { before: true, after: true, lose_answer: circumstances.reused, ..Faults::default() }
             }
-            Self::CutDownloads(0) => Faults::default(),
             Self::CutDownloads(left) => {
                 *left -= u8::from(circumstances.download);
                 Faults { cut: circumstances.download, ..Faults::default() }
