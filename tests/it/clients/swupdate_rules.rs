@@ -118,7 +118,9 @@ fn b_9_4_and_b_12_identify_is_the_version_that_an_update_is_confirmed_by() {
         let identify = |wire: &mut Wire, data: Value| {
             let status = json!({"result": {"finished": "success"}, "execution": "closed", "details": [""]});
             let mut body = json!({"id": "", "time": "20260101T000000", "status": status, "data": data});
-            mode.map(|mode| body["mode"] = mode.into());
+            if let Some(mode) = mode {
+                body["mode"] = mode.into();
+            }
             taken(&wire.send("PUT", &format!("{ROOT}/configData"), &AGENT, body.to_string().as_bytes()))
         };
         link(&mut wire, "deploymentBase");

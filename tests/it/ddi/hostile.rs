@@ -37,8 +37,8 @@ fn what_is_no_utf_8_is_400_in_attributes_replaced_in_words_and_nobody_in_a_path(
     }
     // an installer's log may be in any encoding: its gateway shall not repeat it for ever
     let latin = b"{\"status\":{\"execution\":\"closed\",\"result\":{\"finished\":\"failure\"},\"details\":[\"d\xe9j\xe0 vu\"]}}";
-    let word = Request::new(Method::POST, &format!("/deploymentBase/{ID}/feedback")).body(&latin[..]);
-    let (event, response) = world.asked(&word, Some(Verdict::Accepted));
+    let report = Request::new(Method::POST, &format!("/deploymentBase/{ID}/feedback")).body(&latin[..]);
+    let (event, response) = world.asked(&report, Some(Verdict::Accepted));
     assert!(matches!(event, Event::Feedback(_, _, said) if said.message.as_deref() == Some("d\u{fffd}j\u{fffd} vu")));
     assert_eq!(response.status.as_u16(), 200);
     let signed = |path: &str| Request::raw(Method::GET, path).header("authorization", &format!("TargetToken {TOKEN}"));
@@ -98,7 +98,7 @@ fn no_header_is_split_by_a_path_a_host_or_the_name_of_a_file() {
         ("a\";x=\"b.swu", "attachment;filename=\"a;x=b.swu\""),
     ] {
         world.set(|entry| entry.offer = Some(named(name)));
-        let path: String = name.bytes().map(|byte| format!("%{byte:02x}")).collect();
+        let path = name.bytes().fold(String::new(), |path, byte| path + &format!("%{byte:02x}"));
         let request = get(&format!("/softwaremodules/{}/artifacts/{path}", digest().module_id()));
         let head = Request { method: Method::HEAD, ..request };
         assert_eq!(world.now(&head).header(&header::CONTENT_DISPOSITION), Some(said));
