@@ -40,8 +40,9 @@ release:
 	@release/build.sh $(TARGET)
 
 # Figures of what is shipped for docs/measurements.md, beside their budgets, and beside nginx. Fails where a broken one is a count,
-# a ratio or memory.
+# a ratio or memory. First, half a minute of any requests at all to the device API.
 bench:
+	fuzz/run.sh 30
 	tests/real/install.sh
 	binary=$$(release/build.sh) && LAMPLIGHTER=$$binary cargo bench --locked --bench figures
 	tests/memory/tls.sh 64Mi
