@@ -2,7 +2,7 @@
 
 use super::draft::Draft;
 use super::state::{Artifact, Member, Step};
-use super::{attributes, cancel, contact, declare, download, dropped, duplicate, feedback, listing, needs};
+use super::{api, attributes, cancel, contact, declare, download, dropped, duplicate, feedback, listing, needs};
 use crate::model::{ArtifactFact, Digest, Event, Order, Presence, Settings, Verdict, What, poll_interval};
 
 /// Takes one event into the draft. Events of gateways that nobody declared change nothing.
@@ -12,6 +12,9 @@ pub fn apply(draft: &mut Draft, event: Event) -> Verdict {
         Event::StoreLost(detail) => store_lost(draft, detail),
         Event::Configured(settings, detail) => configured(draft, settings, detail),
         Event::Listed(list) => listing::apply(draft, list),
+        Event::ApiAwaited(cluster) => api::awaited(draft, cluster),
+        Event::ApiListed(list) => return api::listed(draft, *list),
+        Event::Api(cluster, fact) => return api::changed(draft, cluster, *fact),
         Event::Dropped(drop) => return dropped::apply(draft, drop),
         Event::Artifact(digest, fact) => artifact(draft, digest, fact),
         Event::Collect(digest, bytes, why) => return collect(draft, digest, bytes, &why),

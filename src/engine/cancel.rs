@@ -9,13 +9,14 @@ use crate::model::{
     What,
 };
 
-/// Calls off a rollout and what is left of its earlier revisions. It latches: taking the word back revives nothing.
-pub(super) fn call_off(draft: &mut Draft, identity: &Identity) {
+/// Calls off a rollout and what is left of its earlier revisions, and says so as `what`. It latches: taking the word back
+/// revives nothing.
+pub(super) fn call_off(draft: &mut Draft, identity: &Identity, what: What, why: &str) {
     let rollouts = draft.state.rollouts.iter();
     let concerned = rollouts.filter(|(_, rollout)| rollout.identity == *identity && !rollout.cancelled);
     for id in concerned.map(|(id, _)| *id).collect::<Vec<_>>() {
         draft.edit_rollout(id, |rollout| rollout.cancelled = true);
-        draft.note_rollout(What::RolloutCancelled, id, "by its spec");
+        draft.note_rollout(what, id, why);
     }
 }
 

@@ -1,4 +1,4 @@
-//! One declared object, new or edited, whether a manifest or a drop says it.
+//! One declared object, new or edited, whether a manifest, a drop or the API says it.
 
 use std::rc::Rc;
 
@@ -47,7 +47,7 @@ pub(super) fn newcomer(draft: &mut Draft, newcomer: Newcomer, by: Option<String>
     Verdict::Accepted
 }
 
-/// Manifests that are no longer there are unlisted with the whole list; drops have none.
+/// What is no longer in a manifest or in the API is unlisted by itself; drops have nothing that would say so.
 fn replace_dropped_namesakes(draft: &mut Draft, spec: &GatewaySpec, origin: DeclaredBy) {
     let replaced = |(id, gateway): &(&ControllerId, &Gateway)| {
         gateway.listed
@@ -57,14 +57,14 @@ fn replace_dropped_namesakes(draft: &mut Draft, spec: &GatewaySpec, origin: Decl
     };
     for id in draft.state.gateways.iter().filter(replaced).map(|(id, _)| id.clone()).collect::<Vec<_>>() {
         draft.edit_gateway(&id, |gateway| gateway.listed = false);
-        if origin == DeclaredBy::Manifest {
+        if origin.is_standing() {
             draft.note_gateway(What::TakenOver, &id, format!("{} is {} now", spec.name, spec.controller_id));
         }
     }
 }
 
 fn is_taken_over(before: DeclaredBy, listed: bool, now: DeclaredBy) -> bool {
-    listed && !before.is_manifest() && now.is_manifest()
+    listed && !before.is_standing() && now.is_standing()
 }
 
 /// A rollout as it is declared now.
@@ -72,7 +72,7 @@ pub(super) fn rollout(draft: &mut Draft, identity: Identity, spec: RolloutSpec, 
     let cancelled = spec.cancelled.then(|| identity.clone());
     let id = revision(draft, identity, spec, origin);
     if let Some(identity) = cancelled {
-        cancel::call_off(draft, &identity);
+        cancel::call_off(draft, &identity, What::RolloutCancelled, "by its spec");
     }
     id
 }
@@ -80,7 +80,12 @@ pub(super) fn rollout(draft: &mut Draft, identity: Identity, spec: RolloutSpec, 
 /// An edit of the artifact is a new rollout under the same identity; everything else changes the one that is there.
 fn revision(draft: &mut Draft, identity: Identity, spec: RolloutSpec, origin: DeclaredBy) -> RolloutId {
     let current = draft.state.rollouts.iter().find(|(_, rollout)| !rollout.replaced && rollout.identity == identity);
-    if let Some((id, current)) = current {
+    if let Some((id, deleted)) = current.map(|(id, rollout)| (*id, rollout.deleted))
+        && deleted
+    {
+        // what is declared again after its deletion is another intent, whatever it says
+        draft.edit_rollout(id, |rollout| rollout.replaced = true);
+    } else if let Some((id, current)) = current {
         let id = *id;
         let same_artifact = current.spec.artifact.key == spec.artifact.key;
         let changed = *current.spec != spec || !current.listed || current.origin != origin;
@@ -114,6 +119,7 @@ fn revision(draft: &mut Draft, identity: Identity, spec: RolloutSpec, origin: De
         frozen: None,
         tripped: None,
         cancelled: false,
+        deleted: false,
         ready_at: None,
         members: Default::default(),
         queue: Rc::default(),

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::declare;
 use super::draft::Draft;
 use super::state::{Gateway, Rollout};
+use super::{declare, dispute};
 use crate::model::{ControllerId, DeclaredBy, Intent, Listing, RolloutId};
 
 /// Takes a complete list. What it no longer shows stays as it is, but starts nothing new.
@@ -15,7 +15,7 @@ pub(super) fn apply(draft: &mut Draft, list: Listing) {
     }
     draft.state.refused = list.refused;
     let (mut gateways, mut rollouts) = (BTreeSet::new(), BTreeSet::new());
-    for intent in list.intents {
+    for intent in dispute::among(draft, list.intents) {
         match intent {
             Intent::Gateway(spec) => {
                 gateways.insert(spec.controller_id.clone());

@@ -10,6 +10,7 @@
 
 mod action;
 mod allowance;
+mod api;
 mod apply;
 mod attempt;
 mod attributes;
@@ -18,6 +19,7 @@ mod cancel;
 mod contact;
 mod deadline;
 mod declare;
+mod dispute;
 mod download;
 mod draft;
 mod dropped;
@@ -41,9 +43,9 @@ pub use draft::{Changes, Draft};
 pub use dropped::MOST_DROPS;
 pub use needs::{Needs, may_go, names_of, needs, wanted_artifacts};
 pub use outlook::{GatewayView, OfferView, gateway_view, next_due};
-pub use phase::{Phase, Steps, Summary, phase, steps, summary};
+pub use phase::{Phase, Steps, Summary, phase, steps, summary, wave_now};
 pub use sequence::order_key;
 pub use settle::{settle, settle_all};
-pub use state::{Action, Artifact, Frozen, Gateway, Member, Rollout, Served, Site, State, Step, Tripped, Wave};
+pub use state::{Action, Api, Artifact, Frozen, Gateway, Member, Rollout, Served, Site, State, Step, Tripped, Wave};
 
 pub use crate::model::Settings;

@@ -106,6 +106,9 @@ pub fn phase(state: &State, rollout: &Rollout, now: SiteTime) -> Phase {
     if rollout.spec.paused {
         return Phase::Reconciling(ReconcilingReason::Paused, "`spec.paused` is true".into());
     }
+    if state.api.awaited && rollout.frozen.is_none() {
+        return Phase::Reconciling(ReconcilingReason::AwaitingApi, ReconcilingReason::AwaitingApi.remedy().into());
+    }
     if rollout.members.is_empty() {
         return Phase::Stalled(StalledReason::NoMembers, "no gateway has the labels that the selector asks for".into());
     }
@@ -126,6 +129,17 @@ fn cancelled_phase(rollout: &Rollout) -> Phase {
     }
     let text = format!("{asked} gateways have not dropped their order yet, {under_way} are installing");
     Phase::Reconciling(ReconcilingReason::Cancelling, text)
+}
+
+/// The wave that is being updated or watched: which one from 0, of how many, and until when it is watched.
+pub fn wave_now(state: &State, rollout: &Rollout) -> Option<(usize, usize, Option<SiteTime>)> {
+    let of = rollout.frozen.as_ref()?.waves.len();
+    let (at, proof) = wave::current(state, rollout)?;
+    let until = match proof {
+        Some(Proof::SoakUntil(until)) => Some(until),
+        _ => None,
+    };
+    Some((at, of, until))
 }
 
 fn wave_phase(state: &State, rollout: &Rollout, now: SiteTime) -> Phase {

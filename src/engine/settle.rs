@@ -183,11 +183,11 @@ fn offer(draft: &mut Draft, id: RolloutId) {
     }
 }
 
-/// Forgets a rollout that a newer revision replaced, once no gateway has an order of it in hand.
+/// Forgets a rollout that a newer revision replaced or somebody deleted, once no gateway has an order of it in hand.
 fn retire(draft: &mut Draft, id: RolloutId) {
     let idle = |rollout: &Rollout| {
         let is_idle = |m: &Member| m.step.is_terminal() && m.open_action().is_none() && !m.is_unsettled();
-        rollout.replaced && rollout.members.values().all(is_idle)
+        (rollout.replaced || rollout.deleted) && rollout.members.values().all(is_idle)
     };
     if draft.state.rollouts.get(&id).is_some_and(idle) {
         draft.remove_rollout(id);

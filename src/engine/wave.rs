@@ -22,7 +22,7 @@ const MIN_UPDATED: u32 = 50;
 /// Freezes the members when the first wave can open, and opens it.
 pub(super) fn freeze(draft: &mut Draft, id: RolloutId) {
     let Some(rollout) = draft.state.rollouts.get(&id) else { return };
-    let ready = !rollout.replaced && brake::halt(draft.state, rollout).is_none();
+    let ready = !rollout.replaced && !draft.state.api.awaited && brake::halt(draft.state, rollout).is_none();
     if rollout.frozen.is_some() || !ready || rollout.members.is_empty() {
         return;
     }

@@ -55,6 +55,7 @@ pub(super) fn state(snapshot: Snapshot, settings: Settings, action_base: ActionI
         drops: snapshot.drops.into_iter().map(|(digest, record)| (digest, record.order)).collect(),
         listed: false,
         refused: Vec::new(),
+        api: Default::default(),
     };
     for ((rollout_id, id), record) in snapshot.members {
         let Some(rollout) = state.rollouts.get_mut(&rollout_id) else { continue };
@@ -74,17 +75,17 @@ pub(super) fn state(snapshot: Snapshot, settings: Settings, action_base: ActionI
 }
 
 fn new_site(action_base: ActionId) -> Site {
-    Site { action_base, action_next: action_base, rollout_next: RolloutId(1), arrivals: 0, lost: false }
+    Site { action_base, action_next: action_base, rollout_next: RolloutId(1), arrivals: 0, lost: false, cluster: None }
 }
 
 fn site_record(site: &Site) -> SiteRecord {
-    let Site { action_base, action_next, rollout_next, arrivals, lost } = *site;
-    SiteRecord { action_base, action_next, rollout_next, arrivals, lost }
+    let Site { action_base, action_next, rollout_next, arrivals, lost, cluster } = *site;
+    SiteRecord { action_base, action_next, rollout_next, arrivals, lost, cluster }
 }
 
 fn site(record: &SiteRecord) -> Site {
-    let SiteRecord { action_base, action_next, rollout_next, arrivals, lost } = *record;
-    Site { action_base, action_next, rollout_next, arrivals, lost }
+    let SiteRecord { action_base, action_next, rollout_next, arrivals, lost, cluster } = *record;
+    Site { action_base, action_next, rollout_next, arrivals, lost, cluster }
 }
 
 fn gateway_record(gateway: &Gateway) -> GatewayRecord {
@@ -156,6 +157,7 @@ fn rollout_record(rollout: &Rollout) -> RolloutRecord {
             limit: t.limit,
         }),
         cancelled: rollout.cancelled,
+        deleted: rollout.deleted,
         ready_at: rollout.ready_at,
     }
 }
@@ -174,6 +176,7 @@ fn rollout(record: RolloutRecord) -> Rollout {
             .map(|frozen| Frozen { total: frozen.total, waves: frozen.waves.into_iter().map(wave).collect() }),
         tripped: record.tripped.map(|t| Tripped { at: t.at, wave: t.wave, failures: t.failures, limit: t.limit }),
         cancelled: record.cancelled,
+        deleted: record.deleted,
         ready_at: record.ready_at,
         members: Default::default(),
         queue: Rc::default(),

@@ -23,20 +23,24 @@ pub(super) trait Record: Serialize + DeserializeOwned {
 
 impl Record for SiteRecord {
     const KIND: &'static str = "the site's record";
+    /// 2: it belongs to a cluster.
+    const VERSION: u64 = 2;
+    const OLDEST: u64 = 1;
 }
 impl Record for SavedTime {
     const KIND: &'static str = "the saved time";
 }
 impl Record for GatewayRecord {
     const KIND: &'static str = "a gateway";
-    /// 2: declared by a drop. 3: accepted undeclared.
-    const VERSION: u64 = 3;
+    /// 2: declared by a drop. 3: accepted undeclared. 4: declared by the API.
+    const VERSION: u64 = 4;
     const OLDEST: u64 = 1;
 }
 impl Record for RolloutRecord {
     const KIND: &'static str = "a rollout";
-    /// 2: sources in the network. 3: declared by a drop; it may be cancelled, for good.
-    const VERSION: u64 = 3;
+    /// 2: sources in the network. 3: declared by a drop; it may be cancelled, for good. 4: declared by the API, and deleted
+    /// there.
+    const VERSION: u64 = 4;
     const OLDEST: u64 = 1;
 }
 impl Record for MemberRecord {
@@ -50,8 +54,8 @@ impl Record for ArtifactRecord {
 }
 impl Record for JournalEntry {
     const KIND: &'static str = "a journal row";
-    /// 2: rows about drops, artifacts that are fetched and go, and cancelled rollouts.
-    const VERSION: u64 = 2;
+    /// 2: rows about drops, artifacts that are fetched and go, and cancelled rollouts. 3: rows about the API.
+    const VERSION: u64 = 3;
     const OLDEST: u64 = 1;
 }
 impl Record for DropRecord {
@@ -120,7 +124,7 @@ mod tests {
         };
         let old = artifact(r#"{"file":{"dir":"/m","name":"os.swu"}}"#);
         assert!(serde_json::from_str::<crate::model::ArtifactSpec>(&old).is_ok());
-        assert_eq!((RolloutRecord::OLDEST, RolloutRecord::VERSION), (1, 3));
+        assert_eq!((RolloutRecord::OLDEST, RolloutRecord::VERSION), (1, 4));
     }
 
     #[test]
@@ -133,6 +137,16 @@ mod tests {
         let deadlines = format!(r#"{{"download":{second},"install":{second},"confirm":{second}}}"#);
         let deadlines: crate::model::Deadlines = serde_json::from_str(&deadlines).unwrap();
         assert_eq!(deadlines.cancel.as_secs(), 1_800);
+    }
+
+    #[test]
+    fn records_of_before_the_api_are_still_read() {
+        let site = br#"[1,{"actionBase":"1000000001","actionNext":"1000000001","rolloutNext":1,"arrivals":0}]"#;
+        assert_eq!(decode::<SiteRecord>(site).unwrap().cluster, None);
+        let uid = "0b6f2d1e-00aa-4c51-9f00-0123456789ab".parse().unwrap();
+        let by_api = serde_json::to_string(&crate::model::DeclaredBy::Api(uid)).unwrap();
+        assert_eq!(by_api, r#"{"Api":"0b6f2d1e-00aa-4c51-9f00-0123456789ab"}"#);
+        assert_eq!((GatewayRecord::OLDEST, GatewayRecord::VERSION), (1, 4));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{
     ActionId, Client, ControllerId, DeclaredBy, Digest, FailedReason, GatewaySpec, Identity, JournalEntry, Presence,
-    RolloutId, RolloutSpec, SiteTime, SkippedReason, Sums, Texts, Version,
+    RolloutId, RolloutSpec, SiteTime, SkippedReason, Sums, Texts, Uid, Version,
 };
 
 /// One transaction: what changed in one step.
@@ -92,6 +92,9 @@ pub struct SiteRecord {
     /// The store before this one was lost: offer nothing until a person says so.
     #[serde(default)]
     pub lost: bool,
+    /// The cluster that the site belongs to: the uid of its namespace there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<Uid>,
 }
 
 /// A gateway.
@@ -175,6 +178,9 @@ pub struct RolloutRecord {
     /// It was called off; never taken back.
     #[serde(default)]
     pub cancelled: bool,
+    /// Its object in the API was deleted.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub deleted: bool,
     /// When it was done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ready_at: Option<SiteTime>,

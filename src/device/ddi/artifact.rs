@@ -71,7 +71,8 @@ impl Download {
                 | Verdict::OverQuota
                 | Verdict::NotYet
                 | Verdict::Contradicts(_)
-                | Verdict::Needed,
+                | Verdict::Needed
+                | Verdict::AnotherCluster(_),
             ) => {
                 presence.excuse(&self.gateway);
                 Err(not_found("this order is withdrawn"))

@@ -14,7 +14,8 @@ pub use member::{Member, Step};
 pub use rollout::{Frozen, Rollout, Tripped, Wave};
 
 use crate::model::{
-    ActionId, Client, ControllerId, Digest, Presence, Refusal, RolloutId, Settings, Sums, Version, poll_interval,
+    ActionId, Client, ControllerId, Digest, Dispute, ObjectName, Presence, Refusal, RolloutId, Settings, Sums, Uid,
+    Version, poll_interval,
 };
 
 /// Everything.
@@ -37,6 +38,21 @@ pub struct State {
     pub listed: bool,
     /// What the last list refused. Not on disk.
     pub refused: Vec<Refusal>,
+    /// What is known of the API server beside its objects. Not on disk.
+    pub api: Api,
+}
+
+/// What is known of the API server beside its objects. Not on disk: every start hears it again.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Api {
+    /// There is one, and it never gave a complete list to this site: it may have more gateways.
+    pub awaited: bool,
+    /// What it has and what could not be accepted.
+    pub refused: BTreeMap<ObjectName, Refusal>,
+    /// What it has and a manifest has too.
+    pub disputes: Vec<Dispute>,
+    /// Another cluster answered in its place last.
+    pub other_cluster: Option<Uid>,
 }
 
 /// Counters and marks of the site.
@@ -52,6 +68,8 @@ pub struct Site {
     pub arrivals: u64,
     /// The store before this one was lost: nothing is offered until a person says so.
     pub lost: bool,
+    /// The cluster that the site belongs to, once its API server gave a complete list.
+    pub cluster: Option<Uid>,
 }
 
 /// An artifact that was looked for.

@@ -18,7 +18,7 @@ pub struct Rollout {
     pub spec: Rc<RolloutSpec>,
     /// How it was declared last.
     pub origin: DeclaredBy,
-    /// The last complete list showed it, or a drop declared it.
+    /// The last complete list of its origin showed it, or a drop declared it.
     pub listed: bool,
     /// An edit of the artifact made a newer rollout of this identity.
     pub replaced: bool,
@@ -28,6 +28,8 @@ pub struct Rollout {
     pub tripped: Option<Tripped>,
     /// It was called off, for good.
     pub cancelled: bool,
+    /// Its object in the API was deleted: it is forgotten once nothing of it is under way.
+    pub deleted: bool,
     /// When it was done.
     pub ready_at: Option<SiteTime>,
     /// Its members; before the freeze those that would be.

@@ -143,11 +143,11 @@ fn one_record_of_a_newer_release_is_enough_to_refuse() {
     let disk = empty_store();
     meddle(&disk, false, |transaction| {
         let mut table = transaction.open_table(GATEWAYS).unwrap();
-        table.insert(&b"gw-001"[..], &br#"[4,["another shape"]]"#[..]).unwrap();
+        table.insert(&b"gw-001"[..], &br#"[5,["another shape"]]"#[..]).unwrap();
     });
     let before = disk.image();
     let error = Db::open_on(disk.backend(), &Written::default()).unwrap_err();
-    assert!(matches!(error, OpenError::Newer { what: "a gateway", found: 4, known: 3 }), "{error:?}");
+    assert!(matches!(error, OpenError::Newer { what: "a gateway", found: 5, known: 4 }), "{error:?}");
     assert!(disk.image() == before);
 }
 

@@ -125,7 +125,14 @@ pub fn time(n: u64) -> SavedTime {
 
 pub fn site(n: u64) -> SiteRecord {
     let base = ActionId::base(42);
-    SiteRecord { action_base: base, action_next: base.next(), rollout_next: RolloutId(n), arrivals: n, lost: false }
+    SiteRecord {
+        action_base: base,
+        action_next: base.next(),
+        rollout_next: RolloutId(n),
+        arrivals: n,
+        lost: false,
+        cluster: None,
+    }
 }
 
 pub fn gateway_id(n: u32) -> ControllerId {
@@ -212,6 +219,7 @@ pub fn rollout(n: u64) -> RolloutRecord {
         frozen: None,
         tripped: None,
         cancelled: false,
+        deleted: false,
         ready_at: None,
     }
 }
