@@ -13,6 +13,7 @@ mod gateway;
 mod labels;
 mod object;
 mod rollout;
+mod status;
 
 pub use amount::IntOrPercent;
 pub use bytes::{IntOrBytes, parse_bytes};
@@ -24,6 +25,9 @@ pub use gateway::{Auth, EdgeGateway, EdgeGatewaySpec};
 pub use labels::check_labels;
 pub use object::{Kinds, Object, is_object_name};
 pub use rollout::{Artifact, ConfirmBy, Deadlines, MatchLabels, OtaRollout, OtaRolloutSpec, Strategy, Wave};
+pub use status::{
+    ArtifactStatus, EdgeGatewayStatus, FailureStatus, OtaRolloutStatus, Summary, UpdateStatus, WaveStatus,
+};
 
 /// The group of every kind.
 pub const GROUP: &str = "lamplighter.dev";
