@@ -4,6 +4,7 @@
 
 mod change;
 mod file;
+mod kubernetes;
 mod load;
 mod registration;
 mod tls;
@@ -29,6 +30,7 @@ use crate::resources::{
 
 pub use change::Change;
 pub use file::{Flags, SiteFile};
+pub use kubernetes::{Kubernetes, TypedKubernetes};
 pub use load::{Load, TypedConnections, TypedDownloads};
 pub use registration::TypedRegistration;
 pub use tls::{Tls, TypedTls};
@@ -54,6 +56,8 @@ pub struct SiteConfig {
     pub disk_reserve: u64,
     /// How artifacts are fetched.
     pub uplink: Uplink,
+    /// The API server that it follows.
+    pub kubernetes: Kubernetes,
 }
 
 /// How gateways are reached, checked.
@@ -139,6 +143,7 @@ pub struct TypedSiteConfig {
     pub control: Option<TypedControl>,
     pub limits: Option<TypedLimits>,
     pub uplink: Option<TypedUplink>,
+    pub kubernetes: Option<TypedKubernetes>,
 }
 
 /// `intake` as typed.
@@ -309,6 +314,7 @@ impl TypedSiteConfig {
             control_group: self.control.and_then(|control| control.group),
             disk_reserve: reserve.unwrap_or(SiteConfig::DISK_RESERVE),
             uplink: self.uplink.unwrap_or_default().check(base)?,
+            kubernetes: self.kubernetes.unwrap_or_default().check(base)?,
         })
     }
 }

@@ -8,6 +8,7 @@ pub mod device;
 pub mod engine;
 mod inside;
 pub mod intake;
+pub mod kube;
 pub mod model;
 pub mod resources;
 pub mod site;

@@ -23,7 +23,7 @@ use tracing::{debug, warn};
 use super::report::{self, Acceptance, JournalFilter, no_such_gateway};
 use crate::artifact::Keeper;
 use crate::device::Envelope;
-use crate::model::{Digest, Event, Order};
+use crate::model::{Digest, Event, ObjectName, Order};
 
 /// A question of a person, answered between two steps.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,6 +40,8 @@ pub enum Query {
     Artifacts,
     /// Gateways that nobody declared are let in; by whom.
     Accept(Acceptance, String),
+    /// What is said in the API about one of its objects. Only what writes there asks.
+    Object(ObjectName),
     /// Was a drop with this content accepted at any time? Only the drop directory asks.
     IsDropAccepted(Digest),
 }

@@ -1,12 +1,12 @@
 //! What should be true outside after a step, in the words of the rooms that make it true.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use super::wanted::united;
 use crate::device::{self, Entry, Offer};
-use crate::engine::{self, Changes, GatewayView, State};
-use crate::model::{ArtifactSpec, ControllerId, Digest, SiteTime};
+use crate::engine::{self, Changes, GatewayView, Rollout, State, Step};
+use crate::model::{ArtifactSpec, ControllerId, Digest, ObjectName, RolloutId, SiteTime};
 
 /// Level-triggered: what should be true outside, where it may have changed.
 #[derive(Debug)]
@@ -15,6 +15,8 @@ pub struct Outlook {
     pub board: Vec<(ControllerId, Entry)>,
     /// All artifacts that should be in the cache; `None` if nothing about that changed.
     pub wanted: Option<Vec<ArtifactSpec>>,
+    /// Objects of the API about which something else may be said now, and whether a person should hear of it soon.
+    pub objects: Vec<(ObjectName, bool)>,
     /// When to step again although nothing happens.
     pub next_due: Option<SiteTime>,
 }
@@ -34,7 +36,7 @@ impl Views {
         let concerned = !changes.rollouts.is_empty() || !changes.members.is_empty();
         let wanted = (first || concerned).then(|| wanted(state));
         self.shared.retain(|_, artifact| Rc::strong_count(artifact) > 1);
-        Outlook { board, wanted, next_due: engine::next_due(state) }
+        Outlook { board, wanted, objects: objects(state, changes), next_due: engine::next_due(state) }
     }
 
     fn board<'i>(
@@ -71,6 +73,27 @@ impl Views {
         }
         shared.clone()
     }
+}
+
+/// Of a gateway that failed somebody should hear before the others.
+fn objects(state: &State, changes: &Changes) -> Vec<(ObjectName, bool)> {
+    let members = changes.members.iter().map(|(rollout, _)| *rollout);
+    // an artifact's way is said in every rollout that wants it
+    let all = (!changes.artifacts.is_empty()).then(|| state.rollouts.keys().copied());
+    let rollouts: BTreeSet<RolloutId> =
+        changes.rollouts.iter().copied().chain(members).chain(all.into_iter().flatten()).collect();
+    let rollouts = rollouts.iter().filter_map(|id| state.rollouts.get(id));
+    let rollouts = rollouts.filter(|rollout| rollout.origin.is_api() && !rollout.replaced);
+    let gateways = changes.gateways.iter().chain(changes.members.iter().map(|(_, gateway)| gateway));
+    let gateways: BTreeSet<&ControllerId> = gateways.collect();
+    let gateways = gateways.into_iter().filter_map(|id| Some((id, state.gateways.get(id)?)));
+    let failed = |id: &ControllerId| {
+        let has_failed = |rollout: &Rollout| matches!(rollout.members.get(id)?.step, Step::Failed(_)).then_some(());
+        state.rollouts.values().any(|rollout| has_failed(rollout).is_some())
+    };
+    let gateways = gateways.filter(|(_, gateway)| gateway.origin.is_api());
+    let gateways = gateways.map(|(id, gateway)| (ObjectName::Gateway(gateway.spec.name.clone()), failed(id)));
+    rollouts.map(|rollout| (ObjectName::Rollout(rollout.identity.clone()), false)).chain(gateways).collect()
 }
 
 fn wanted(state: &State) -> Vec<ArtifactSpec> {

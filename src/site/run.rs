@@ -7,6 +7,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::spawn_local;
 use tracing::{info, warn};
 
+use super::api::{self, ApiDesk};
 use super::clock::Clock;
 use super::control::{self, Control};
 use super::core::Core;
@@ -22,6 +23,7 @@ use crate::config::{SiteConfig, SiteFile};
 use crate::device::{self, Board, Caps, Context, Envelope, Opened, Presence, Sink, Strangers, ddi};
 use crate::intake::drops::{self, Drops};
 use crate::intake::{self, Manifests, Pace};
+use crate::kube;
 use crate::model::{Digest, Event, Listing, Verdict};
 
 /// Events that may wait for the loop; whoever has more to say waits.
@@ -52,6 +54,8 @@ pub async fn run(file: SiteFile, config: SiteConfig, mut stop: watch::Receiver<b
     let (said, said_by_file) = watch::channel(None);
     let standing = Standing::new(&file.path, clock.now().site);
     context.tls.replace(tls);
+    let api = api::settings(&config);
+    let objects = api.as_ref().map(|_| kube::Objects::new());
     let notices = Rc::new(Notices::default());
     let mut shell = Shell {
         core: Core::rebuild(Default::default(), settings(&config), action_base()),
@@ -72,6 +76,7 @@ pub async fn run(file: SiteFile, config: SiteConfig, mut stop: watch::Receiver<b
         config: config.clone(),
         site_file: standing,
         said_by_file,
+        objects: objects.clone(),
     };
 
     // the first step sees what the manifests say, so that an edit made while the site was down counts before any device
@@ -98,6 +103,11 @@ pub async fn run(file: SiteFile, config: SiteConfig, mut stop: watch::Receiver<b
             devices: context.clone(),
         };
         spawn_local(drops::follow(drops_there, desk));
+    }
+    if let (Some(settings), Some(objects)) = (api, objects) {
+        let desk = ApiDesk { events: events_in.clone(), queries: queries_in.clone(), devices: context.clone() };
+        spawn_local(kube::follow(settings.clone(), objects.clone(), desk.clone()));
+        spawn_local(kube::write(settings, objects, desk));
     }
     spawn_local(control::serve(
         people,

@@ -15,9 +15,25 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("authority", &["model"]),
     ("device", &["model"]),
     ("intake", &["model", "resources", "inside"]),
+    ("kube", &["model", "resources"]),
     ("config", &["model", "resources"]),
-    ("site", &["model", "engine", "resources", "store", "artifact", "authority", "device", "intake", "config"]),
-    ("cli", &["model", "engine", "resources", "store", "artifact", "authority", "device", "intake", "config", "site"]),
+    ("site", &["model", "engine", "resources", "store", "artifact", "authority", "device", "intake", "kube", "config"]),
+    (
+        "cli",
+        &[
+            "model",
+            "engine",
+            "resources",
+            "store",
+            "artifact",
+            "authority",
+            "device",
+            "intake",
+            "kube",
+            "config",
+            "site",
+        ],
+    ),
 ];
 /// The library's and the binary's first files: they only name the rooms, or start one thing.
 const FRONT_DOORS: &[&str] = &["lib.rs", "main.rs"];

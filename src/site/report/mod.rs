@@ -3,6 +3,7 @@
 mod artifacts;
 mod gateways;
 mod journal;
+mod objects;
 mod registration;
 mod status;
 mod why;
@@ -10,6 +11,7 @@ mod why;
 pub use artifacts::{FreedFile, FreedFiles, KnownArtifact, KnownArtifacts, ProgressLine, artifacts, freed};
 pub use gateways::{GatewayLine, GatewayList, MemberLine, gateways};
 pub use journal::{JournalFilter, JournalRowLine, JournalRows, journal};
+pub use objects::object;
 pub use registration::{Acceptance, Accepted, GuesserLine, NotAccepted, PendingLine, guessers, pending};
 pub use status::{
     ArtifactLine, Counters, GatewayCount, RefusalLine, RolloutLine, SiteFileLine, Status, WaveLine, status,
