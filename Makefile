@@ -1,5 +1,5 @@
 # `make check` is the inner loop, `make test` everything, cheap first. See CONTRIBUTING.md.
-.PHONY: check test test-core test-memory test-real release bench
+.PHONY: check test test-core test-memory test-cluster test-real release bench
 
 CARGO_TEST := cargo test --locked
 
@@ -9,7 +9,7 @@ check:
 	$(CARGO_TEST) --lib --test sim
 	$(CARGO_TEST) --test it engine::
 
-test: check test-core test-memory test-real
+test: check test-core test-memory test-cluster test-real
 
 # The rooms through their fronts: architecture, store, devices, manifests, command line, simulation.
 test-core:
@@ -20,6 +20,12 @@ test-core:
 test-memory:
 	tests/memory/run.sh
 	tests/memory/tls.sh
+
+# The binary and a real API server, built from its Go modules if it is not there: some minutes the first time. Each test has a
+# server of its own.
+test-cluster:
+	tests/cluster/build.sh
+	$(CARGO_TEST) --test cluster -- --test-threads=3
 
 # What is shipped, with a real SWUpdate, nginx and registry, installed from Debian's packages if they are missing. Three at a time:
 # each is mostly waiting.
