@@ -38,8 +38,10 @@ release:
 	@release/build.sh $(TARGET)
 
 # Figures of what is shipped for docs/measurements.md, beside their budgets, and beside nginx. Fails where a broken one is a count,
-# a ratio or memory.
+# a ratio or memory, and where a minute of fuzzing the device API finds something.
 bench:
 	tests/real/install.sh
 	binary=$$(release/build.sh) && LAMPLIGHTER=$$binary cargo bench --locked --bench figures
+	tests/memory/tls.sh 64Mi
 	$(CARGO_TEST) --profile bench --test it fetch::bench -- --ignored --nocapture --test-threads=1
+	fuzz/run.sh 60

@@ -17,15 +17,12 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use kube::core::schema::{OptionalEnum, OptionalIntOrString, StructuralSchemaRewriter};
 use schemars::JsonSchema;
-use schemars::generate::SchemaSettings;
-use schemars::transform::AddNullable;
 use serde::Deserialize;
 
-use crate::model::{self, Labels, Registration, format_duration, parse_duration};
+use crate::model::{self, Labels, Registration, Zone, format_duration, parse_duration};
 use crate::resources::{
-    API_VERSION, Document, FieldError, IntOrBytes, Limits, Schema, documents, parse_bytes, problems,
+    API_VERSION, Document, FieldError, IntOrBytes, Limits, documents, parse_bytes, problems, schema_of,
 };
 
 pub use change::Change;
@@ -42,6 +39,8 @@ pub use uplink::{TypedUplink, Uplink};
 pub struct SiteConfig {
     /// What people call the site.
     pub site: String,
+    /// The zone of windows that name none.
+    pub time_zone: Zone,
     /// Where everything that must survive is kept.
     pub state: PathBuf,
     /// The manifest directories, read in this order.
@@ -136,6 +135,8 @@ pub enum ConfigError {
 pub struct TypedSiteConfig {
     #[schemars(length(min = 1, max = 63))]
     pub site: String,
+    #[schemars(length(min = 1, max = 64))]
+    pub time_zone: Option<String>,
     #[schemars(length(min = 1, max = 4096))]
     pub state: String,
     pub intake: TypedIntake,
@@ -258,27 +259,11 @@ pub fn typed(document: &Document) -> Result<TypedSiteConfig, Vec<FieldError>> {
         fields.remove("apiVersion");
         fields.remove("kind");
     }
-    found.extend(problems(&schema(), "", &fields));
+    found.extend(problems(&schema_of::<TypedSiteConfig>(), "", &fields));
     if !found.is_empty() {
         return Err(found);
     }
     serde_json::from_value(fields).map_err(|error| vec![FieldError::new("document", error.to_string())])
-}
-
-/// Made as kube makes those of the resources, so that one checker reads both.
-fn schema() -> Schema {
-    let settings = SchemaSettings::openapi3().with(|settings| {
-        settings.inline_subschemas = true;
-        settings.meta_schema = None;
-    });
-    let generator = settings
-        .with_transform(AddNullable::default())
-        .with_transform(StructuralSchemaRewriter)
-        .with_transform(OptionalEnum)
-        .with_transform(OptionalIntOrString)
-        .into_generator();
-    let schema = serde_json::to_value(generator.into_root_schema_for::<TypedSiteConfig>());
-    schema.and_then(serde_json::from_value).unwrap_or_default()
 }
 
 impl TypedSiteConfig {
@@ -287,6 +272,8 @@ impl TypedSiteConfig {
         if !crate::resources::is_object_name(&self.site) {
             return Err(FieldError::new("site", "should have lower-case letters, digits, '-' and '.', such as hall-7"));
         }
+        let time_zone =
+            self.time_zone.as_deref().map_or_else(|| Ok(Zone::utc()), str::parse).map_err(at("timeZone"))?;
         let state = base.join(self.state);
         if state.as_os_str().len() > SiteConfig::LONGEST_STATE {
             let why = format!(
@@ -307,6 +294,7 @@ impl TypedSiteConfig {
         }
         Ok(SiteConfig {
             site: self.site,
+            time_zone,
             state,
             manifests,
             drops,

@@ -13,3 +13,4 @@ pub mod model;
 pub mod resources;
 pub mod site;
 pub mod store;
+pub mod world;

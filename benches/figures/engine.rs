@@ -34,8 +34,12 @@ struct Heart {
 
 impl Heart {
     fn new() -> Self {
-        let settings =
-            Settings { poll_interval: Duration::from_secs(60), download_slots: 24, version_keys: BTreeMap::new() };
+        let settings = Settings {
+            poll_interval: Duration::from_secs(60),
+            download_slots: 24,
+            version_keys: BTreeMap::new(),
+            time_zone: Zone::utc(),
+        };
         let core = Core::rebuild(Snapshot::default(), settings, ActionId::base(1));
         Self { core, now: SiteTime(1_000_000), orders: BTreeMap::new(), times: Vec::new() }
     }
@@ -82,12 +86,14 @@ fn listing() -> Listing {
     let source = Source::File { dir: "/manifests".into(), name: "os-2.swu".into() };
     let rollout = RolloutSpec {
         artifact: ArtifactSpec { key, size: 1_000, sources: vec![source] },
+        variants: None,
         selector: selector.clone(),
         strategy: Strategy::default(),
         deadlines: Deadlines::default(),
         attempts: Bounds::ATTEMPTS,
         max_bytes: None,
         confirm_by: ConfirmBy::ReportedVersion,
+        windows: Windows::default(),
         paused: false,
         cancelled: false,
     };

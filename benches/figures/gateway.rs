@@ -9,19 +9,26 @@ use std::time::{Duration, Instant};
 use lamplighter::model::Digest;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::sleep;
+use tokio_rustls::TlsConnector;
 
 use crate::site::{name, token};
+use crate::tls;
 
 const READ: usize = 256 * 1024;
 
 /// A connection, and a place for what comes over it.
 pub struct Wire {
-    stream: TcpStream,
+    stream: Box<dyn Stream>,
     buffer: Vec<u8>,
 }
+
+/// A socket, with or without TLS.
+trait Stream: AsyncRead + AsyncWrite + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Unpin> Stream for T {}
 
 /// An answer.
 pub struct Answer {
@@ -43,8 +50,17 @@ pub enum Take {
 
 impl Wire {
     pub async fn to(address: SocketAddr) -> io::Result<Self> {
+        Self::by(address, None).await
+    }
+
+    /// After a handshake, if there is something to shake hands with.
+    pub async fn by(address: SocketAddr, tls: Option<&TlsConnector>) -> io::Result<Self> {
         let stream = TcpStream::connect(address).await?;
         stream.set_nodelay(true)?;
+        let stream: Box<dyn Stream> = match tls {
+            None => Box::new(stream),
+            Some(tls) => Box::new(tls.connect(tls::host(), stream).await?),
+        };
         Ok(Self { stream, buffer: vec![0; READ] })
     }
 

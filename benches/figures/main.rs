@@ -21,6 +21,7 @@ mod slow;
 mod start;
 mod table;
 mod threads;
+mod tls;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -49,7 +50,7 @@ fn main() -> ExitCode {
     group("start", &|_| start::measure(binary));
     group("polls", &|table| polls::measure(table, binary));
     group("fresh", &|_| fresh::measure(binary));
-    group("serve", &|_| serve::measure(binary));
+    group("serve", &|table| serve::measure(table, binary));
     group("rate", &|table| rate::measure(table, binary));
     group("slow", &|_| slow::measure(binary));
     group("crowd", &|table| crowd::measure(table, binary));

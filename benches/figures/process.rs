@@ -1,10 +1,25 @@
 //! What the kernel counts about a process, from /proc.
 
+use std::collections::HashMap;
+use std::ffi::OsString;
 use std::fs;
 
 /// A process that runs.
 #[derive(Clone, Copy)]
 pub struct Process(pub u32);
+
+/// How often each thread went to sleep.
+pub struct Sleeps(HashMap<OsString, f64>);
+
+impl Sleeps {
+    /// How often the process was woken since `before`. A thread that ended meanwhile took its count with it, and was woken
+    /// once at least, to end.
+    pub fn since(&self, before: &Self) -> f64 {
+        let of = |thread, count: f64| count - before.0.get(thread).copied().unwrap_or(0.0);
+        let ended = before.0.keys().filter(|thread| !self.0.contains_key(*thread)).count();
+        self.0.iter().map(|(thread, count)| of(thread, *count)).sum::<f64>() + ended as f64
+    }
+}
 
 impl Process {
     /// A figure of /proc/PID/status, in KiB.
@@ -21,11 +36,16 @@ impl Process {
         f64::from(ticks) / 100.0
     }
 
-    /// How often its threads went to sleep by themselves: each time something woke them before.
-    pub fn sleeps(self) -> f64 {
+    /// How often each of its threads went to sleep by itself: each time something woke it before.
+    pub fn sleeps(self) -> Sleeps {
         let threads = fs::read_dir(format!("/proc/{}/task", self.0)).unwrap();
-        let statuses = threads.map(|thread| fs::read_to_string(thread.unwrap().path().join("status")).unwrap());
-        statuses.map(|status| figure(&status, "voluntary_ctxt_switches")).sum()
+        let sleeps = threads.filter_map(|thread| {
+            let thread = thread.unwrap();
+            // it may end between the two
+            let status = fs::read_to_string(thread.path().join("status")).ok()?;
+            Some((thread.file_name(), figure(&status, "voluntary_ctxt_switches")))
+        });
+        Sleeps(sleeps.collect())
     }
 
     /// How many files and sockets it has open.

@@ -27,7 +27,7 @@ pub fn measure(table: &mut Table, binary: &Path) {
         table.bounded(&format!("idle, {gateways} gateways: RssAnon"), process.kib("RssAnon"), "KiB", ANONYMOUS);
         let before = process.sleeps();
         sleep(WATCHED);
-        let wakes = (process.sleeps() - before) / WATCHED.as_secs_f64();
+        let wakes = process.sleeps().since(&before) / WATCHED.as_secs_f64();
         table.bounded(&format!("idle, {gateways} gateways: wake-ups"), wakes, "/s", 1.0);
     }
 }

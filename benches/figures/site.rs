@@ -15,6 +15,7 @@ use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
 
 use crate::process::Process;
+use crate::tls::Pair;
 
 /// A site that does not serve by then never will.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -41,6 +42,18 @@ impl Site {
 
     /// The same with more in `devices` of its site file, and more files in its manifest directory.
     pub fn with(binary: &Path, gateways: usize, more: &str, files: &[(&str, &[u8])]) -> Self {
+        Self::serving(binary, gateways, &format!("insecure: true, {more}"), files)
+    }
+
+    /// The same over TLS, if there is something to prove itself with.
+    pub fn over(tls: Option<&Pair>, binary: &Path, gateways: usize, files: &[(&str, &[u8])]) -> Self {
+        let Some(tls) = tls else { return Self::with(binary, gateways, "", files) };
+        let (certificate, key) = (tls.certificate(), tls.key());
+        let more = format!("tls: {{certificate: {}, key: {}}},", certificate.display(), key.display());
+        Self::serving(binary, gateways, &more, files)
+    }
+
+    fn serving(binary: &Path, gateways: usize, more: &str, files: &[(&str, &[u8])]) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let manifests = dir.path().join("manifests");
         fs::create_dir(&manifests).unwrap();
@@ -98,7 +111,8 @@ impl Site {
             let endpoints: Value =
                 fs::read(&file).ok().and_then(|json| serde_json::from_slice(&json).ok()).unwrap_or_default();
             if endpoints["pid"] == pid {
-                return endpoints["devices"].as_str().unwrap().trim_start_matches("http://").parse().unwrap();
+                let devices = endpoints["devices"].as_str().unwrap();
+                return devices.split_once("://").unwrap().1.parse().unwrap();
             }
             sleep(Duration::from_millis(5));
         }
@@ -121,7 +135,7 @@ kind: SiteConfig
 site: measured
 state: {}
 intake: {{manifests: [{}]}}
-devices: {{listen: \"{listen}\", insecure: true, {more} pollInterval: 60s}}
+devices: {{listen: \"{listen}\", {more} pollInterval: 60s}}
 ",
         state.display(),
         manifests.display(),

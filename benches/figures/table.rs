@@ -17,12 +17,20 @@ impl Table {
         }
     }
 
+    /// A figure that must not be below its goal.
+    pub fn at_least(&mut self, what: &str, figure: f64, unit: &str, goal: f64) {
+        told(what, figure, unit, &format!("≥ {}", short(goal)));
+        if figure < goal {
+            self.broken.push(what.into());
+        }
+    }
+
     /// Failure if a budget was broken.
     pub fn verdict(self) -> ExitCode {
         if self.broken.is_empty() {
             return ExitCode::SUCCESS;
         }
-        eprintln!("over budget: {}", self.broken.join(", "));
+        eprintln!("budgets broken: {}", self.broken.join(", "));
         ExitCode::FAILURE
     }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use hyper::Method;
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use lamplighter::device::ddi::{self, Answer, Head, Settings};
-use lamplighter::device::{Artifact, Board, Entry, Offer, Pacing, Presence};
+use lamplighter::device::{Artifact, Board, Entry, Offer, Pacing, Attendance};
 use lamplighter::model::{ActionId, ArtifactKey, Digest, SiteTime, Sums, TokenHash, Verdict};
 use libfuzzer_sys::fuzz_target;
 use sha2::Digest as _;
@@ -67,7 +67,7 @@ fuzz_target!(|input: &[u8]| {
         tokens: Default::default(),
     };
     let told = Duration::from_secs(60);
-    let mut presence = Presence::new(Pacing { told, offline_after: told * 10 });
+    let mut presence = Attendance::new(Pacing { told, offline_after: told * 10 });
     let head = Head {
         method: &method,
         path,

@@ -13,7 +13,7 @@ use super::complain;
 use super::control::SiteArgs;
 use crate::config::{Devices, Load};
 use crate::engine::{Settings, State};
-use crate::model::{JournalEntry, SiteTime};
+use crate::model::{JournalEntry, SiteTime, Zone};
 use crate::site::Core;
 use crate::site::report::{self, JournalFilter, JournalRows};
 use crate::store::{Db, OpenError, Recalled, Span, open_copy, store_file};
@@ -45,10 +45,12 @@ impl AtRest {
             poll_interval: config.as_ref().map_or(Devices::POLL_INTERVAL, |config| config.devices.poll_interval),
             download_slots: config.as_ref().map_or(Load::DOWNLOADS, |config| config.devices.load.downloads),
             version_keys: config.as_ref().map(|config| config.devices.version_keys.clone()).unwrap_or_default(),
+            time_zone: config.as_ref().map_or_else(Zone::utc, |config| config.time_zone.clone()),
         };
         let name = config.map_or_else(|| state.display().to_string(), |config| config.site);
         let now = recalled.snapshot.time.site;
-        Ok(Self { name, core: Core::at_rest(recalled.snapshot, settings), db, now, written })
+        let wall = written.and_then(|at| jiff::Timestamp::try_from(at).ok()).map(jiff::Timestamp::as_millisecond);
+        Ok(Self { name, core: Core::at_rest(recalled.snapshot, settings, wall), db, now, written })
     }
 
     /// Says on stderr that nobody runs, where the answer itself has no place for it.

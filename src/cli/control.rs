@@ -92,6 +92,11 @@ impl SiteArgs {
         serde_json::from_slice(&body).context("the site answered in another version's words: use its own binary")
     }
 
+    /// Shows the site a text, and reads what it says of it.
+    pub fn post_text<T: DeserializeOwned>(&self, path: &str, text: Vec<u8>) -> anyhow::Result<T> {
+        read(&self.call(Method::POST, path, text.into())?)
+    }
+
     fn call(&self, method: Method, path: &str, body: Bytes) -> anyhow::Result<Bytes> {
         let socket = Endpoints::control(&self.state()?);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;

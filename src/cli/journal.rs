@@ -15,7 +15,7 @@ use super::control::SiteArgs;
 use super::prose::paragraph;
 use super::screen::Screen;
 use super::style::Style;
-use crate::model::What;
+use crate::model::{What, parse_duration};
 use crate::site::report::{JournalFilter, JournalRowLine, JournalRows};
 
 /// How often `--follow` asks for newer rows.
@@ -37,6 +37,10 @@ pub struct JournalArgs {
     /// Only rows of this kind
     #[arg(long, value_name = "KIND", value_parser = kinds(), ignore_case = true)]
     what: Option<What>,
+    /// Only rows of the last while, such as 2h, or from a time on, such as 2026-12-01T06:00:00Z; rows that were written
+    /// without a clock are shown too
+    #[arg(long, value_name = "TIME", value_parser = since)]
+    since: Option<i64>,
     /// The newest so many rows, up to 1000
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=1000))]
     limit: u16,
@@ -55,6 +59,18 @@ fn kinds() -> impl TypedValueParser<Value = What> {
     PossibleValuesParser::new(What::ALL.iter().map(|what| what.name())).try_map(|text| text.parse::<What>())
 }
 
+/// A while before now, or a time: Unix milliseconds.
+fn since(text: &str) -> Result<i64, String> {
+    let now = jiff::Timestamp::now();
+    if let Ok(ago) = parse_duration(text) {
+        let ago = i64::try_from(ago.as_millis()).unwrap_or(i64::MAX);
+        return Ok(now.as_millisecond().saturating_sub(ago));
+    }
+    let at = text.parse::<jiff::Timestamp>();
+    at.map(jiff::Timestamp::as_millisecond)
+        .map_err(|_| "write a while such as 2h, or a time such as 2026-12-01T06:00:00Z".into())
+}
+
 pub(super) fn run(args: &JournalArgs, out: &mut impl Write) -> anyhow::Result<ExitCode> {
     let mut filter = JournalFilter {
         limit: if args.all { JournalFilter::MOST } else { args.limit.into() },
@@ -62,6 +78,7 @@ pub(super) fn run(args: &JournalArgs, out: &mut impl Write) -> anyhow::Result<Ex
         rollout: args.rollout.clone(),
         gateway: args.gateway.clone(),
         what: args.what,
+        since: args.since,
     };
     let mut page = Printed::new(args.output);
     let at_rest = first(args, &mut filter, &mut page, out)?;

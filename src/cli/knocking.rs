@@ -15,12 +15,17 @@ pub(super) fn text(status: &Status) -> String {
 
 fn pending(lines: &[PendingLine]) -> Option<String> {
     let row = |line: &PendingLine| {
-        let token = if line.contested { "two different ones".into() } else { format!("{}…", line.token_starts) };
+        let token = match line.site_token.as_deref() {
+            _ if line.contested => "two different ones".into(),
+            Some("Derived") => "the site's, for this id".into(),
+            Some(_) => "the site's, for all".into(),
+            None => format!("sha256 {}…", line.token_starts.as_deref().unwrap_or_default()),
+        };
         vec![line.controller_id.clone(), line.address.clone(), token, ago(line.last_seconds)]
     };
     let rows: Vec<_> = lines.iter().take(MOST).map(row).collect();
     let more = if lines.len() > MOST { "…\n" } else { "" };
-    let table = table(&["CONTROLLER ID", "ADDRESS", "TOKEN SHA256", "LAST"], &rows, &[]);
+    let table = table(&["CONTROLLER ID", "ADDRESS", "TOKEN", "LAST"], &rows, &[]);
     let heading = format!("not declared, waiting to be accepted: {}\n", lines.len());
     (!lines.is_empty()).then(|| heading + &table + more + &paragraph("", ACCEPT))
 }
@@ -38,6 +43,6 @@ fn held_back(connections: u64) -> Option<String> {
 }
 
 const ACCEPT: &str = "`lamplighter accept ID…` or `--all` accepts them, each with the token it showed first: compare it with the \
-    gateway's own where the network is not to be trusted.";
+    gateway's own where the network is not to be trusted. Those with the site's token have it from whoever has the site's secrets.";
 
 const NAT: &str = "If gateways share an address, raise devices.connections.perAddress.";

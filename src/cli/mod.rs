@@ -7,21 +7,27 @@ mod accept;
 mod artifacts;
 mod at_rest;
 mod bundle;
+mod cancel;
 pub mod check;
 mod completions;
 mod control;
 pub mod crds;
 mod drop;
 mod fetching;
+mod hold;
 mod init;
 mod journal;
 mod knocking;
 mod logging;
 mod man;
+mod order;
 mod output;
+mod pause;
+mod plan;
 mod prose;
 mod report;
 mod resume;
+mod retry;
 mod run;
 mod screen;
 pub mod simulate;
@@ -29,9 +35,11 @@ mod status;
 mod style;
 mod table;
 mod token;
+mod unhold;
 mod verify;
 mod watch;
 mod why;
+mod why_rollout;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -65,12 +73,18 @@ enum Command {
     Run(run::RunArgs),
     Status(status::StatusArgs),
     Why(why::WhyArgs),
+    Plan(plan::PlanArgs),
     Journal(journal::JournalArgs),
     Artifacts(artifacts::ArtifactsArgs),
     Accept(accept::AcceptArgs),
     Drop(drop::DropArgs),
     Report(report::ReportArgs),
+    Pause(pause::PauseArgs),
     Resume(resume::ResumeArgs),
+    Cancel(cancel::CancelArgs),
+    Retry(retry::RetryArgs),
+    Hold(hold::HoldArgs),
+    Unhold(unhold::UnholdArgs),
     Check(check::Args),
     Token(token::TokenArgs),
     Verify(verify::VerifyArgs),
@@ -92,12 +106,18 @@ pub fn main() -> ExitCode {
         Command::Run(args) => run::run(&args),
         Command::Status(args) => status::run(&args, &mut out),
         Command::Why(args) => why::run(&args, &mut out),
+        Command::Plan(args) => plan::run(&args, &mut out),
         Command::Journal(args) => journal::run(&args, &mut out),
         Command::Artifacts(args) => artifacts::run(&args, &mut out),
         Command::Accept(args) => accept::run(&args, &mut out),
         Command::Drop(args) => drop::run(&args, &mut out),
         Command::Report(args) => report::run(&args, &mut out),
+        Command::Pause(args) => pause::run(&args, &mut out),
         Command::Resume(args) => resume::run(&args, &mut out),
+        Command::Cancel(args) => cancel::run(&args, &mut out),
+        Command::Retry(args) => retry::run(&args, &mut out),
+        Command::Hold(args) => hold::run(&args, &mut out),
+        Command::Unhold(args) => unhold::run(&args, &mut out),
         Command::Check(args) => check::run(&args, &mut out),
         Command::Token(args) => token::run(&args, &mut out),
         Command::Verify(args) => verify::run(&args, &mut out),

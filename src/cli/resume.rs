@@ -1,25 +1,28 @@
-//! `lamplighter resume`: go on although the site's memory was lost.
+//! `lamplighter resume`: go on with a rollout, or although the site's memory was lost.
 
 use std::io::Write;
 use std::process::ExitCode;
 
+use super::Output;
 use super::control::SiteArgs;
-use crate::site::report::Status;
+use super::order::give;
+use crate::site::report::Wanted;
 
-/// Go on after the store was lost: offer updates again
+/// Go on with a rollout that was paused or cancelled on the spot; without a name, after the store was lost
 #[derive(Debug, clap::Args)]
+#[command(after_help = "It does not lift what a spec says, and says so if there is such a thing.\n\nExamples:\n  \
+    lamplighter resume press-fw\n  lamplighter resume")]
 pub struct ResumeArgs {
+    /// Its name; none: offer updates again after the store was lost
+    #[arg(value_name = "ROLLOUT")]
+    rollout: Option<String>,
     #[command(flatten)]
     site: SiteArgs,
+    /// How to answer: text, json or yaml
+    #[arg(short, long, value_name = "FORMAT", value_enum, default_value_t, hide_possible_values = true)]
+    output: Output,
 }
 
 pub(super) fn run(args: &ResumeArgs, out: &mut impl Write) -> anyhow::Result<ExitCode> {
-    let before: Status = args.site.get("/v1/status")?;
-    if !before.store_lost {
-        writeln!(out, "nothing to resume: the store was not lost, or somebody resumed before")?;
-        return Ok(ExitCode::SUCCESS);
-    }
-    args.site.post::<serde_json::Value>("/v1/resume")?;
-    writeln!(out, "resumed: gateways that report a version go on, the others wait as UnknownVersion until they do")?;
-    Ok(ExitCode::SUCCESS)
+    give(&args.site, args.output, &Wanted::Resume { rollout: args.rollout.clone() }, out)
 }

@@ -11,7 +11,9 @@ use super::prose::{ago, last_written, paragraph, span};
 use super::table::table;
 use super::watch::{WatchArgs, show};
 use super::{Output, fetching};
-use crate::site::report::{self, Counters, GatewayCount, GatewayLine, GatewayList, RolloutLine, SiteFileLine, Status};
+use crate::site::report::{
+    self, ClockLine, Counters, GatewayCount, GatewayLine, GatewayList, RolloutLine, SiteFileLine, Status,
+};
 
 /// Show how the site's rollouts stand, and what was refused
 #[derive(Debug, clap::Args)]
@@ -64,6 +66,9 @@ fn text(shown: &Shown) -> String {
     if let Some(file) = &status.site_file {
         text += &site_file(file);
     }
+    if let Some(clock) = &status.clock {
+        text += &self::clock(clock, &status.rollouts);
+    }
     if status.store_lost {
         text += "\n";
         text += &paragraph("", STORE_LOST);
@@ -80,6 +85,7 @@ fn text(shown: &Shown) -> String {
     } else {
         text += &rollouts(&status.rollouts);
     }
+    text += &orders(status);
     if let Some(list) = &shown.gateway_list {
         text += "\n";
         text += &gateways(list);
@@ -149,6 +155,19 @@ fn site_file(file: &SiteFileLine) -> String {
     text
 }
 
+/// A clock that is not trusted is news; else it matters only to windows.
+fn clock(clock: &ClockLine, rollouts: &[RolloutLine]) -> String {
+    let shows = clock.time.as_deref().unwrap_or("nothing");
+    match (clock.trusted, rollouts.iter().any(|rollout| rollout.window.is_some())) {
+        (true, true) => paragraph("", &format!("clock: {shows}, {}", clock.why)),
+        (true, false) => String::new(),
+        (false, _) => {
+            let text = format!("the clock is not trusted, so windows follow whenClockUnknown: {}", clock.why);
+            format!("\n{}", paragraph("", &text))
+        }
+    }
+}
+
 const STORE_LOST: &str = "The store was lost: holds, pauses and what gateways run are unknown, so nothing is offered. The \
     log says what was set aside and why. When the manifests say what you want, run `lamplighter resume`.";
 
@@ -187,6 +206,23 @@ fn rollouts(rollouts: &[RolloutLine]) -> String {
     }
     for rollout in rollouts.iter().filter(|rollout| !rollout.message.is_empty()) {
         text += &paragraph("", &format!("{}: {}", rollout.name, rollout.message));
+    }
+    text
+}
+
+/// What people said on the spot, and has not been lifted.
+fn orders(status: &Status) -> String {
+    if status.orders.is_empty() {
+        return String::new();
+    }
+    let mut text = "\nordered on the spot:\n".to_owned();
+    for order in &status.orders {
+        let about = order.rollout.as_ref().or(order.gateway.as_ref()).map_or("", String::as_str);
+        text += &paragraph("  ", &format!("{} {about}, {}; {} lifts that", order.order, order.whose(), order.lift));
+    }
+    let more = usize::try_from(status.orders_total).unwrap_or(usize::MAX).saturating_sub(status.orders.len());
+    if more > 0 {
+        text += &paragraph("  ", &format!("and {more} before these"));
     }
     text
 }

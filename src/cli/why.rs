@@ -1,4 +1,4 @@
-//! `lamplighter why GATEWAY`: why it is where it is, and what would change that.
+//! `lamplighter why GATEWAY|rollout/NAME`: why it is where it is, and what would change that.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -9,15 +9,17 @@ use super::control::SiteArgs;
 use super::prose::{ago, ago_since, last_written, paragraph, span};
 use super::table::table;
 use super::watch::{WatchArgs, show};
+use crate::engine::Awaited;
 use crate::model::Texts;
-use crate::site::report::{self, JournalLine, MemberWhy, ROWS_FOR_WHY, Why};
+use crate::site::report::{self, ExpectedLine, JournalLine, MemberWhy, OrderLine, ROWS_FOR_WHY, Why};
 
-/// Explain where one gateway stands, and what would change that
+/// Explain where one gateway or one rollout stands, and what would change that
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Without a running site it says how it stood when the store was last written.\n\nExamples:\n  \
-    lamplighter why press-1\n  lamplighter why press-1 --watch")]
+    lamplighter why press-1\n  lamplighter why press-1 --watch\n  lamplighter why rollout/press-fw")]
 pub struct WhyArgs {
-    /// Its name or its controller id
+    /// A gateway's name or controller id, or `rollout/` and a rollout's name
+    #[arg(value_name = "GATEWAY")]
     gateway: String,
     #[command(flatten)]
     site: SiteArgs,
@@ -29,6 +31,9 @@ pub struct WhyArgs {
 }
 
 pub(super) fn run(args: &WhyArgs, out: &mut impl Write) -> anyhow::Result<ExitCode> {
+    if let Some(rollout) = args.gateway.strip_prefix("rollout/") {
+        return super::why_rollout::run(rollout, &args.site, args.watch, args.output, out);
+    }
     let name = percent_encoding::utf8_percent_encode(&args.gateway, percent_encoding::NON_ALPHANUMERIC);
     let path = format!("/v1/why/{name}");
     let mut visit = Visit::new(&args.site);
@@ -39,7 +44,7 @@ pub(super) fn run(args: &WhyArgs, out: &mut impl Write) -> anyhow::Result<ExitCo
 fn at_rest(site: &AtRest, who: &str) -> anyhow::Result<Why> {
     let rows = site.newest(ROWS_FOR_WHY)?;
     let why = report::why(site.state(), site.now(), who, |_| None, |_| None, &rows);
-    let why = why.ok_or_else(|| anyhow::anyhow!("{}", report::no_such_gateway(who)))?;
+    let why = why.ok_or_else(|| anyhow::anyhow!("{}", report::no_such_gateway(site.state(), who)))?;
     Ok(Why { running: false, saved_at: site.saved_at(), ..why })
 }
 
@@ -50,6 +55,9 @@ fn text(why: &Why) -> String {
     let id = if why.name == why.controller_id { String::new() } else { format!(" ({})", why.controller_id) };
     let held = if why.hold { "; it is held" } else { "" };
     let mut text = paragraph("", &format!("{}{id} {}{held}", why.name, presence(why)));
+    for hold in &why.holds {
+        text += &stop(hold);
+    }
     if !why.running {
         let when = last_written(why.saved_at.as_deref());
         text += &paragraph("", &format!("the site does not run; its store was last written {when}"));
@@ -71,7 +79,7 @@ fn text(why: &Why) -> String {
     }
     if !why.journal.is_empty() {
         text += "\n";
-        text += &journal(&why.name, &why.journal);
+        text += &journal(&format!("--gateway {}", why.name), &why.journal);
     }
     text
 }
@@ -102,19 +110,47 @@ fn membership(member: &MemberWhy) -> String {
     };
     line("means", Some(&member.meaning));
     line("message", member.progress.as_deref().or(member.message.as_deref()));
-    line("to do", member.remedy.as_deref());
+    let stops: String = member.stops.iter().map(stop).collect();
+    // what stops it says itself what lifts it
+    line("to do", member.remedy.as_deref().filter(|_| stops.is_empty()));
     let due = member.due_seconds.map(|seconds| format!("in {}", span(seconds)));
+    let opens = member.opens.as_ref().map(|opens| format!("{}, in {}", opens.local, span(opens.in_seconds)));
+    line("opens", opens.as_deref());
     let retries = step == "Waiting" && member.reason.as_deref() != Some("Cancelling");
     line(if retries { "retry" } else { "deadline" }, due.as_deref());
+    // what is due has been said, and who has to do something too
+    let expects = member
+        .expected
+        .as_ref()
+        .filter(|it| member.due_seconds.is_none() && member.opens.is_none() && it.what != Awaited::Person.to_string());
+    line("expects", expects.map(expects_what).as_deref());
+    line("variant", member.variant.map(|variant| variant.to_string()).as_deref());
     line("wave", member.wave.map(|wave| wave.to_string()).as_deref());
     let (used, allowed) = member.attempts;
     line("attempts", Some(&format!("{used} of {allowed} used")));
     line("sent", member.sent.as_deref());
     line("action", member.action.map(|action| action.to_string()).as_deref());
+    text += &stops;
     text
 }
 
-fn journal(gateway: &str, rows: &[JournalLine]) -> String {
+/// Who stopped it, and what lifts that.
+pub(super) fn stop(order: &OrderLine) -> String {
+    let word = match order.order.as_str() {
+        "pause" => "paused",
+        "cancel" => "cancelled",
+        _ => "held",
+    };
+    paragraph(&lead(word), &format!("{}; {} lifts that", order.whose(), order.lift))
+}
+
+/// `wave 1 to stay healthy for another 9m`.
+pub(super) fn expects_what(expected: &ExpectedLine) -> String {
+    let when = expected.in_seconds.map(|seconds| format!(", in {}", span(seconds))).unwrap_or_default();
+    format!("{}{when}", expected.what)
+}
+
+pub(super) fn journal(filter: &str, rows: &[JournalLine]) -> String {
     let hidden = rows.len().saturating_sub(LATELY);
     let cells = |row: &JournalLine| {
         let text = |text: Option<&str>| text.filter(|text| !text.is_empty()).unwrap_or("-").to_owned();
@@ -124,14 +160,11 @@ fn journal(gateway: &str, rows: &[JournalLine]) -> String {
     let rows: Vec<_> = rows.iter().skip(hidden).map(cells).collect();
     let mut text = table(&["WHEN", "WHAT", "ROLLOUT", "DETAIL"], &rows, &["ROLLOUT"]);
     if hidden > 0 {
-        text += &paragraph(
-            "",
-            &format!("and {hidden} before that; `lamplighter journal --gateway {gateway}` has them all"),
-        );
+        text += &paragraph("", &format!("and {hidden} before that; `lamplighter journal {filter}` has them all"));
     }
     text
 }
 
-fn lead(what: &str) -> String {
+pub(super) fn lead(what: &str) -> String {
     format!("  {what:9} ")
 }

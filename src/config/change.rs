@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::path::PathBuf;
 
-use super::{Devices, Load, SiteConfig, Tls};
+use super::{Devices, SiteConfig, Tls};
 use crate::model::{Labels, format_duration};
 
 /// A field as people type it, and its value as they read it; equal values read equal.
@@ -12,13 +12,21 @@ type Field = (&'static str, fn(&SiteConfig) -> String);
 
 /// These take effect at once.
 const LIVE: &[Field] = &[
+    ("timeZone", |site| site.time_zone.to_string()),
     ("intake.manifests", |site| files(&site.manifests)),
     ("devices.url", |site| or_none(site.devices.url.as_ref())),
     ("devices.tenants", |site| site.devices.tenants.join(", ")),
     ("devices.pollInterval", |site| format_duration(site.devices.poll_interval)),
     ("devices.offlineAfter", |site| format_duration(site.devices.offline_after)),
     ("devices.versionKeys", |site| keys(&site.devices.version_keys)),
+    ("devices.connections.total", |site| site.devices.load.connections.to_string()),
+    ("devices.connections.perAddress", |site| site.devices.load.per_address.to_string()),
     ("devices.downloads.concurrent", |site| site.devices.load.downloads.to_string()),
+    ("devices.downloads.bytesPerSecond", |site| {
+        or_none(site.devices.load.bytes_per_second.map(|rate| bytes(rate.get())).as_ref())
+    }),
+    ("devices.registration", |site| site.devices.registration.to_string()),
+    ("devices.registrationLabels", |site| labels(&site.devices.registration_labels)),
     ("limits.diskReserve", |site| bytes(site.disk_reserve)),
     ("uplink.bytesPerSecond", |site| or_none(site.uplink.bytes_per_second.map(|rate| bytes(rate.get())).as_ref())),
     ("uplink.caFiles", |site| files(&site.uplink.ca_files)),
@@ -41,13 +49,6 @@ const AT_START: &[Field] = &[
     ("devices.insecure", |site| site.devices.tls.is_none().to_string()),
     ("devices.tokens.siteSecretFile", |site| file(site.devices.tokens.site_secret.as_ref())),
     ("devices.tokens.gatewayTokenFile", |site| file(site.devices.tokens.gateway_token.as_ref())),
-    ("devices.connections.total", |site| site.devices.load.connections.to_string()),
-    ("devices.connections.perAddress", |site| site.devices.load.per_address.to_string()),
-    ("devices.downloads.bytesPerSecond", |site| {
-        or_none(site.devices.load.bytes_per_second.map(|rate| bytes(rate.get())).as_ref())
-    }),
-    ("devices.registration", |site| format!("{:?}", site.devices.registration)),
-    ("devices.registrationLabels", |site| labels(&site.devices.registration_labels)),
     ("control.group", |site| or_none(site.control_group.as_ref())),
     ("kubernetes.enabled", |site| or_none(site.kubernetes.enabled.as_ref())),
     ("kubernetes.namespace", |site| or_none(site.kubernetes.namespace.as_ref())),
@@ -81,13 +82,10 @@ impl SiteConfig {
         let changed = changed.collect();
         let waiting = AT_START.iter().filter(differs).map(|(field, _)| *field).collect();
         let devices = Devices {
-            load: Load { downloads: new.devices.load.downloads, ..self.devices.load },
-            offline_after: new.devices.offline_after,
-            poll_interval: new.devices.poll_interval,
-            tenants: new.devices.tenants,
-            url: new.devices.url,
-            version_keys: new.devices.version_keys,
-            ..self.devices.clone()
+            listen: self.devices.listen,
+            tls: self.devices.tls.clone(),
+            tokens: self.devices.tokens.clone(),
+            ..new.devices
         };
         let config = Self {
             site: self.site.clone(),
@@ -152,7 +150,8 @@ fn bytes(count: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{SiteFile, schema};
+    use crate::config::{Load, SiteFile, TypedSiteConfig};
+    use crate::resources::schema_of;
 
     const HALL: &str = "{apiVersion: lamplighter.dev/v1alpha1, kind: SiteConfig, site: hall-7, state: /s, \
         intake: {manifests: [/m]}, devices: {listen: \"127.0.0.1:80\", insecure: true}";
@@ -184,23 +183,31 @@ mod tests {
     }
 
     #[test]
-    fn how_many_download_changes_and_what_else_is_taken_on_waits() {
+    fn how_much_is_taken_on_and_who_is_let_in_changes_while_the_site_runs() {
         let old = site("");
         let mut new = old.clone();
-        new.devices.load = Load { connections: 100, per_address: 9, downloads: 3, ..old.devices.load };
+        let bytes_per_second = std::num::NonZeroU64::new(64 << 10);
+        new.devices.load = Load { connections: 100, per_address: 9, downloads: 3, bytes_per_second };
         new.devices.registration = crate::model::Registration::Accept;
-        let Change { config, changed, waiting } = old.change_to(new);
-        assert_eq!(changed, ["devices.downloads.concurrent is 3, was 24"]);
-        assert_eq!(waiting, ["devices.connections.total", "devices.connections.perAddress", "devices.registration"]);
-        assert_eq!(config.devices.load, Load { downloads: 3, ..old.devices.load });
-        assert_eq!(config.devices.registration, old.devices.registration);
+        new.devices.registration_labels = [("line".into(), "3".into())].into();
+        let Change { config, changed, waiting } = old.change_to(new.clone());
+        let said = [
+            "devices.connections.total is 100, was 48",
+            "devices.connections.perAddress is 9, was 48",
+            "devices.downloads.concurrent is 3, was 24",
+            "devices.downloads.bytesPerSecond is 64Ki, was none",
+            "devices.registration is Accept, was Refuse",
+            "devices.registrationLabels is line=3, was none",
+        ];
+        assert_eq!((changed, waiting), (said.map(str::to_owned).to_vec(), Vec::<&str>::new()));
+        assert_eq!(config.devices, new.devices);
     }
 
     #[test]
     fn every_field_is_known_to_change_or_to_wait() {
         let mut known: Vec<_> = SiteConfig::fields().map(|(field, _)| field.to_owned()).collect();
         known.sort();
-        let schema = serde_json::to_value(schema()).unwrap();
+        let schema = serde_json::to_value(schema_of::<TypedSiteConfig>()).unwrap();
         let mut typed = leaves(&schema, "");
         typed.sort();
         assert_eq!(known, typed, "each belongs into LIVE or AT_START");

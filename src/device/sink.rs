@@ -55,13 +55,15 @@ impl Sink {
 
     /// Asks for a verdict, given after the commit. `None`: there is none, or not in time.
     pub(super) async fn ask(&self, event: Event, patience: Duration) -> Option<Verdict> {
-        let asked = async {
-            self.catch_up().await?;
-            let (verdict, answer) = oneshot::channel();
-            self.sender.send((event, Some(verdict))).await.ok()?;
-            answer.await.ok()
-        };
-        tokio::time::timeout(patience, asked).await.ok().flatten()
+        tokio::time::timeout(patience, self.learn(event)).await.ok().flatten()
+    }
+
+    /// The same for whoever must know it however late: the verdict counts even if nobody waits for it any more.
+    pub(super) async fn learn(&self, event: Event) -> Option<Verdict> {
+        self.catch_up().await?;
+        let (verdict, answer) = oneshot::channel();
+        self.sender.send((event, Some(verdict))).await.ok()?;
+        answer.await.ok()
     }
 
     /// Tells what was left untold as soon as there is room, for ever.

@@ -1,9 +1,9 @@
 //! One fact into the draft, and the verdict on it.
 
 use super::draft::Draft;
-use super::state::{Artifact, Member, Step};
-use super::{api, attributes, cancel, contact, declare, download, dropped, duplicate, feedback, listing, needs};
-use crate::model::{ArtifactFact, Digest, Event, Order, Presence, Settings, Verdict, What, poll_interval};
+use super::state::{Artifact, Gateway, Member, Step};
+use super::{api, attributes, cancel, contact, declare, download, dropped, duplicate, feedback, listing, needs, order};
+use crate::model::{ArtifactFact, ControllerId, Digest, Event, Presence, Settings, Verdict, What};
 
 /// Takes one event into the draft. Events of gateways that nobody declared change nothing.
 pub fn apply(draft: &mut Draft, event: Event) -> Verdict {
@@ -34,7 +34,7 @@ pub fn apply(draft: &mut Draft, event: Event) -> Verdict {
         Event::Feedback(gateway, action, word) => return feedback::apply(draft, &gateway, action, word),
         Event::CancelFeedback(gateway, action, word) => return cancel::answered(draft, &gateway, action, &word),
         Event::Registered(newcomer, by) => return declare::newcomer(draft, *newcomer, by),
-        Event::Order(Order::Resume, who) => resume(draft, &who),
+        Event::Order(order, who) => return order::apply(draft, order, &who),
     }
     Verdict::Accepted
 }
@@ -57,6 +57,7 @@ fn started(draft: &mut Draft) {
     for (id, gateway) in cut {
         draft.edit_action(id, &gateway, |action| action.excused = true);
     }
+    tell_interval(draft);
     draft.touch_all();
 }
 
@@ -70,17 +71,28 @@ fn store_lost(draft: &mut Draft, detail: String) {
 /// Other settings are in force from now on.
 fn configured(draft: &mut Draft, settings: Settings, detail: String) {
     let before = std::mem::replace(&mut draft.state.settings, settings);
-    if draft.state.settings.poll_interval < before.poll_interval {
-        // they come at the interval that they were told until they have heard the new one
-        let told = draft.state.gateways.iter().filter(|(_, gateway)| gateway.interval.is_none());
-        let told: Vec<_> = told.map(|(id, _)| id.clone()).collect();
-        for id in told {
-            let told = poll_interval::told(before.poll_interval, id.as_str());
-            draft.edit_gateway(&id, |gateway| gateway.interval = Some(told));
-        }
+    draft.state.site.told.get_or_insert(before.poll_interval);
+    tell_interval(draft);
+    if draft.state.settings.time_zone != before.time_zone {
+        draft.state.rollouts.values_mut().for_each(|rollout| rollout.gate = None);
     }
     draft.note(What::SiteFileChanged, detail);
     draft.touch_all();
+}
+
+/// Gateways come at the interval that they were told until they have heard the one that is in force now.
+fn tell_interval(draft: &mut Draft) {
+    let told = Some(draft.state.settings.poll_interval);
+    if draft.state.site.told == told {
+        return;
+    }
+    let state = &*draft.state;
+    let comes = |(id, gateway): (&ControllerId, &Gateway)| (id.clone(), state.comes_by(gateway));
+    let comes: Vec<_> = state.gateways.iter().map(comes).collect();
+    for (id, by) in comes {
+        draft.edit_gateway(&id, |gateway| gateway.interval = by);
+    }
+    draft.edit_site(|site| site.told = told);
 }
 
 fn artifact(draft: &mut Draft, digest: Digest, fact: ArtifactFact) {
@@ -111,12 +123,4 @@ fn collect(draft: &mut Draft, digest: Digest, bytes: u64, why: &str) -> Verdict 
     draft.note(What::ArtifactCollected, format!("{digest}{called}, {bytes} bytes: {why}"));
     draft.remove_artifact(&digest);
     Verdict::Accepted
-}
-
-fn resume(draft: &mut Draft, who: &str) {
-    draft.note(What::Ordered, format!("resume, by {who}"));
-    if draft.state.site.lost {
-        draft.edit_site(|site| site.lost = false);
-        draft.touch_all();
-    }
 }

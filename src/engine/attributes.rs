@@ -5,8 +5,8 @@ use super::attempt::{self, Then};
 use super::contact::is_taken_further;
 use super::draft::Draft;
 use super::duplicate;
+use super::needs;
 use super::state::Step;
-use super::{needs, wave};
 use crate::model::{Attributes, AttributesMode, ConfirmBy, ControllerId, FailedReason, SkippedReason, Texts, Verdict};
 
 /// A gateway may report so many bytes of attributes; the keys that it once reported are kept up to the same size.
@@ -85,7 +85,7 @@ fn observe(draft: &mut Draft, id: &ControllerId, before: &Texts) {
         let name = &rollout.spec.artifact.key.name;
         let Some(version) = draft.state.settings.version_of(gateway, name) else { continue };
         let changed = draft.state.settings.keys_of(name).find_map(|key| before.get(key)) != Some(version.as_str());
-        let arrived = wave::has_target(rollout, Some(&version));
+        let arrived = rollout.has_target(member, Some(&version));
         let overdue = member.action.as_ref().is_some_and(|action| action.overdue);
         let soaking = rollout.is_soaking(member) && !is_taken_further(draft, rollout, id);
         match member.step {

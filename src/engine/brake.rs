@@ -1,6 +1,6 @@
 //! The brakes: why a member may not be offered its update, or not yet. Nothing else decides this.
 
-use super::state::{Member, Rollout, State, Step};
+use super::state::{Gateway, Member, Rollout, State, Step};
 use crate::model::{ControllerId, Presence, RolloutId, SiteTime, WaitingReason};
 
 /// How much is under way.
@@ -35,14 +35,32 @@ pub(super) fn halt(state: &State, rollout: &Rollout) -> Option<WaitingReason> {
     let brakes = [
         (state.site.lost, WaitingReason::StoreLost),
         (!state.listed || !rollout.listed, WaitingReason::Unlisted),
-        (rollout.is_stopped(), WaitingReason::Paused),
-        (!state.is_verified(&rollout.spec.artifact.key.digest), WaitingReason::ArtifactNotVerified),
+        (is_stopped(state, rollout), WaitingReason::Paused),
     ];
     first(brakes)
 }
 
+/// May a wave open? Not while the file of some hardware is missing: the waves are there to compare all of them.
+pub(super) fn lets_waves_open(state: &State, rollout: &Rollout) -> bool {
+    halt(state, rollout).is_none() && state.has_files(rollout)
+}
+
 /// The brake that holds whatever else is under way: it also takes back an offer that was not fetched.
 pub(super) fn standing(
+    state: &State,
+    now: SiteTime,
+    (id, rollout): (RolloutId, &Rollout),
+    (gateway_id, member): (&ControllerId, &Member),
+) -> Option<WaitingReason> {
+    let own = own(state, now, (id, rollout), (gateway_id, member));
+    if own == Some(WaitingReason::Cancelling) && member.is_cancelling() {
+        return own;
+    }
+    [halt(state, rollout), own].into_iter().flatten().min()
+}
+
+/// The brake on the member itself, whatever holds its rollout.
+pub(super) fn own(
     state: &State,
     now: SiteTime,
     (id, rollout): (RolloutId, &Rollout),
@@ -59,19 +77,26 @@ pub(super) fn standing(
         (None, Some(_)) => member.joiner && rollout.ready_at.is_some(),
         _ => false,
     };
+    let outside = rollout.outside(member);
+    let has_file = match rollout.frozen {
+        Some(_) => state.is_verified(&rollout.file_for(member).key.digest),
+        None => state.has_files(rollout),
+    };
     let brakes = [
         (!gateway.listed, WaitingReason::Unlisted),
-        (gateway.spec.hold, WaitingReason::Held),
+        (is_held(state, gateway), WaitingReason::Held),
         (gateway.duplicate, WaitingReason::DuplicateIdentity),
         (gateway.unknown_version, WaitingReason::UnknownVersion),
+        (!has_file, WaitingReason::ArtifactNotVerified),
         (!wave_open, WaitingReason::WaveNotOpen),
         (gateway.unsettled || elsewhere.is_some_and(Member::is_cancelling), WaitingReason::Cancelling),
         // an order that waits half-way does not keep a gateway from another: what it waits for may never come
         (elsewhere.is_some_and(|member| !matches!(member.step, Step::Waiting(_))), WaitingReason::ActionOpen),
         (gateway.presence != Presence::Polling, WaitingReason::Offline),
+        (outside.is_some(), outside.unwrap_or(WaitingReason::OutsideWindow)),
         (member.retry_at.is_some_and(|at| now < at), member.pause_reason()),
     ];
-    [halt(state, rollout), first(brakes)].into_iter().flatten().min()
+    first(brakes)
 }
 
 fn first<const N: usize>(brakes: [(bool, WaitingReason); N]) -> Option<WaitingReason> {
@@ -87,11 +112,15 @@ pub(super) fn room(state: &State, rollout: &Rollout, load: Load) -> Option<Waiti
     (load.downloads >= state.settings.download_slots).then_some(WaitingReason::DownloadSlot)
 }
 
-impl Rollout {
-    /// Paused by its spec, called off, or stopped because too many members failed.
-    pub fn is_stopped(&self) -> bool {
-        self.spec.paused || self.cancelled || self.tripped.is_some()
-    }
+/// Paused or called off, by its spec or on the spot, or stopped because too many members failed.
+pub(super) fn is_stopped(state: &State, rollout: &Rollout) -> bool {
+    let by_itself = rollout.spec.paused || rollout.cancelled || rollout.tripped.is_some();
+    by_itself || state.orders.names(&rollout.identity)
+}
+
+/// Held by its spec or on the spot.
+pub fn is_held(state: &State, gateway: &Gateway) -> bool {
+    gateway.spec.hold || state.orders.hold(&gateway.spec.controller_id).is_some()
 }
 
 impl Member {

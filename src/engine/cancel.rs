@@ -9,15 +9,17 @@ use crate::model::{
     What,
 };
 
-/// Calls off a rollout and what is left of its earlier revisions, and says so as `what`. It latches: taking the word back
-/// revives nothing.
-pub(super) fn call_off(draft: &mut Draft, identity: &Identity, what: What, why: &str) {
+/// Calls off a rollout and what is left of its earlier revisions, and says so as `what`; says whether there was any. It
+/// latches: taking the word back revives nothing.
+pub(super) fn call_off(draft: &mut Draft, identity: &Identity, what: What, how: &str) -> bool {
     let rollouts = draft.state.rollouts.iter();
     let concerned = rollouts.filter(|(_, rollout)| rollout.identity == *identity && !rollout.cancelled);
-    for id in concerned.map(|(id, _)| *id).collect::<Vec<_>>() {
-        draft.edit_rollout(id, |rollout| rollout.cancelled = true);
-        draft.note_rollout(what, id, why);
+    let concerned: Vec<_> = concerned.map(|(id, _)| *id).collect();
+    for id in &concerned {
+        draft.edit_rollout(*id, |rollout| rollout.cancelled = true);
+        draft.note_rollout(what, *id, how);
     }
+    !concerned.is_empty()
 }
 
 /// Ends the members of a rollout that was called off, or has their gateways told.
@@ -67,11 +69,9 @@ pub(super) fn answered(draft: &mut Draft, id: &ControllerId, action: ActionId, w
 
 /// Can it be true that the gateway installs?
 fn may_install(draft: &Draft, rollout: RolloutId, id: &ControllerId) -> bool {
-    let Some((rollout, gateway)) = draft.state.rollouts.get(&rollout).zip(draft.state.gateways.get(id)) else {
-        return false;
-    };
-    let digest = &rollout.spec.artifact.key.digest;
-    gateway.fully_served(digest) || streamed(gateway, digest)
+    let file = draft.state.rollouts.get(&rollout).and_then(|rollout| rollout.file_of(id));
+    let Some((file, gateway)) = file.zip(draft.state.gateways.get(id)) else { return false };
+    gateway.fully_served(&file.key.digest) || streamed(gateway, &file.key.digest)
 }
 
 impl Draft<'_> {
@@ -90,8 +90,9 @@ impl Draft<'_> {
     /// A cancelled order is over. If bytes of it were served that proves nothing: the gateway takes no other order until it
     /// says what it runs, or had the time to install them all the same.
     pub(super) fn cancelled(&mut self, rollout: RolloutId, id: &ControllerId, how: &str) {
-        let Some(spec) = self.state.rollouts.get(&rollout).map(|r| r.spec.clone()) else { return };
-        let digest = spec.artifact.key.digest;
+        let Some(of) = self.state.rollouts.get(&rollout) else { return };
+        let Some(digest) = of.file_of(id).map(|file| file.key.digest) else { return };
+        let spec = of.spec.clone();
         let served = |gateway: &super::state::Gateway| gateway.served.iter().any(|served| served.digest == digest);
         let unsettled = self.state.gateways.get(id).is_some_and(served);
         let until = self.now.site.plus(spec.deadlines.confirm);

@@ -39,11 +39,12 @@ pub(super) fn newcomer(draft: &mut Draft, newcomer: Newcomer, by: Option<String>
     if draft.state.gateways.values().filter(accepted).count() >= MOST_ACCEPTED {
         return Verdict::OverQuota;
     }
-    let spec = GatewaySpec { name: id.to_string(), controller_id: id.clone(), labels, token: Some(token), hold: false };
+    let spec = GatewaySpec { name: id.to_string(), controller_id: id.clone(), labels, token, hold: false };
     let unknown_version = draft.state.site.lost;
     draft.add_gateway(Gateway::new(spec, DeclaredBy::Accepted, unknown_version));
     let by = by.unwrap_or_else(|| "the site file".into());
-    draft.note_gateway(What::Ordered, &id, format!("accept, by {by}, with the token it showed first, from {from}"));
+    let with = if token.is_some() { "the token it showed first" } else { "the site's own token" };
+    draft.note_gateway(What::Ordered, &id, format!("accept, by {by}, with {with}, from {from}"));
     Verdict::Accepted
 }
 
@@ -87,7 +88,7 @@ fn revision(draft: &mut Draft, identity: Identity, spec: RolloutSpec, origin: De
         draft.edit_rollout(id, |rollout| rollout.replaced = true);
     } else if let Some((id, current)) = current {
         let id = *id;
-        let same_artifact = current.spec.artifact.key == spec.artifact.key;
+        let same_artifact = current.spec.is_same_artifact(&spec);
         let changed = *current.spec != spec || !current.listed || current.origin != origin;
         if is_taken_over(current.origin, current.listed, origin) {
             draft.note_rollout(What::TakenOver, id, "");
@@ -96,6 +97,8 @@ fn revision(draft: &mut Draft, identity: Identity, spec: RolloutSpec, origin: De
             if changed {
                 draft.edit_rollout(id, |rollout| {
                     (rollout.spec, rollout.origin, rollout.listed) = (Rc::new(spec), origin, true);
+                    // its windows may be others
+                    rollout.gate = None;
                 });
             }
             return id;
@@ -124,6 +127,7 @@ fn revision(draft: &mut Draft, identity: Identity, spec: RolloutSpec, origin: De
         members: Default::default(),
         queue: Rc::default(),
         next_due: None,
+        gate: None,
     };
     draft.add_rollout(id, rollout);
     draft.note_rollout(What::RolloutAccepted, id, "");

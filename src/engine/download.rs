@@ -91,8 +91,9 @@ pub(super) fn served(draft: &mut Draft, id: &ControllerId, digest: Digest) -> Ve
 /// A download outlived its deadline, and its order is offered again: while it goes on no gateway fetches anything, so its
 /// end counts as the fetch. The brakes are decided again all the same.
 fn take_again(draft: &mut Draft, id: &ControllerId, digest: &Digest) {
-    let lapsed = busy(draft, id).filter(|(_, rollout)| rollout.spec.artifact.key.digest == *digest);
-    let order = lapsed.and_then(|(_, rollout)| rollout.members.get(id)?.open_action());
+    let member = busy(draft, id).and_then(|(_, rollout)| Some((rollout, rollout.members.get(id)?)));
+    let lapsed = member.filter(|(rollout, member)| rollout.file_for(member).key.digest == *digest);
+    let order = lapsed.and_then(|(_, member)| member.open_action());
     if let Some(action) = order.filter(|order| order.ever_fetched).map(|order| order.id) {
         fetched(draft, id, action);
     }
@@ -101,11 +102,10 @@ fn take_again(draft: &mut Draft, id: &ControllerId, digest: &Digest) {
 /// The gateway has all it needs, or installs while it reads.
 pub(super) fn begin_install(draft: &mut Draft, rollout_id: RolloutId, id: &ControllerId) {
     let Some(rollout) = draft.state.rollouts.get(&rollout_id) else { return };
-    if rollout.members.get(id).is_none_or(|member| member.step != Step::Downloading) {
-        return;
-    }
+    let Some(member) = rollout.members.get(id).filter(|member| member.step == Step::Downloading) else { return };
+    let digest = rollout.file_for(member).key.digest;
     let deadline = draft.now.site.plus(rollout.spec.deadlines.install);
-    let served = draft.state.gateways.get(id).is_some_and(|g| g.fully_served(&rollout.spec.artifact.key.digest));
+    let served = draft.state.gateways.get(id).is_some_and(|g| g.fully_served(&digest));
     draft.edit_action(rollout_id, id, |order| {
         // who reads on while it installs keeps the time it had for the download
         order.deadline = order.deadline.filter(|_| !served).max(Some(deadline));
@@ -135,15 +135,17 @@ pub(super) fn put_off(draft: &mut Draft, rollout: RolloutId, id: &ControllerId) 
 fn over_budget(draft: &Draft, rollout: RolloutId, id: &ControllerId) -> Option<String> {
     let rollout = draft.state.rollouts.get(&rollout)?;
     let member = rollout.members.get(id)?;
-    let spent = member.spent >= rollout.spec.budget();
-    spent.then(|| format!("{} was sent to it", member.sent(rollout.spec.artifact.size)))
+    let size = rollout.file_for(member).size;
+    (member.spent >= rollout.spec.budget(size)).then(|| format!("{} was sent to it", member.sent(size)))
 }
 
 pub(super) fn body_ended(draft: &mut Draft, id: &ControllerId, digest: &Digest, bytes: u64) {
-    let of = |rollout: &Rollout| rollout.spec.artifact.key.digest == *digest;
-    let has = |rollout: &Rollout| rollout.members.get(id).is_some_and(|member| member.action.is_some());
     // the order may be closed by now
-    let rollouts = draft.state.rollouts.iter().filter(|(_, rollout)| of(rollout) && has(rollout));
+    let has = |rollout: &Rollout| {
+        let member = rollout.members.get(id).filter(|member| member.action.is_some());
+        member.is_some_and(|member| rollout.file_for(member).key.digest == *digest)
+    };
+    let rollouts = draft.state.rollouts.iter().filter(|(_, rollout)| has(rollout));
     if let Some(rollout) = rollouts.max_by_key(|(_, rollout)| rollout.arrival).map(|(rollout, _)| *rollout) {
         draft.spend(rollout, id, bytes);
     }
@@ -175,6 +177,7 @@ fn busy<'d>(draft: &'d Draft, id: &ControllerId) -> Option<(RolloutId, &'d Rollo
 /// The rollout whose order for this artifact a gateway has fetched and not ended.
 fn in_hand(draft: &Draft, id: &ControllerId, digest: &Digest) -> Option<RolloutId> {
     let (rollout_id, rollout) = busy(draft, id)?;
-    let order = rollout.members.get(id)?.open_action()?;
-    (order.fetched && !order.hidden && rollout.spec.artifact.key.digest == *digest).then_some(rollout_id)
+    let member = rollout.members.get(id)?;
+    let order = member.open_action()?;
+    (order.fetched && !order.hidden && rollout.file_for(member).key.digest == *digest).then_some(rollout_id)
 }

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use super::allowance::Allowance;
 use super::state::{Action, Artifact, Gateway, Member, Rollout, Site, State, Step};
-use crate::model::{ActionId, ArtifactKey, ControllerId, Digest, JournalEntry, Now, RolloutId, What};
+use crate::model::{
+    ActionId, ArtifactKey, ControllerId, Digest, Given, Identity, JournalEntry, Now, RolloutId, StandingOrder, What,
+};
 
 /// So many names are kept of one file.
 const MOST_NAMES: usize = 8;
@@ -35,6 +37,8 @@ pub struct Changes {
     pub artifacts: BTreeSet<Digest>,
     /// Drops to save, or to forget if they are gone.
     pub drops: BTreeSet<Digest>,
+    /// Orders to save, or to forget if they stand no more.
+    pub orders: BTreeSet<StandingOrder>,
     /// Rows for the journal.
     pub journal: Vec<JournalEntry>,
     /// Gateways whose view on the board may have changed, saved or not.
@@ -142,7 +146,7 @@ impl<'s> Draft<'s> {
     pub(super) fn remove_rollout(&mut self, id: RolloutId) {
         if let Some(rollout) = self.state.rollouts.remove(&id) {
             self.changes.rollouts.insert(id);
-            self.name_artifact(&rollout.spec.artifact.key);
+            rollout.spec.files().for_each(|file| self.name_artifact(&file.key));
             for gateway in rollout.members.into_keys() {
                 self.changes.seen.insert(gateway.clone());
                 self.changes.members.insert((id, gateway));
@@ -189,7 +193,7 @@ impl<'s> Draft<'s> {
     /// Counts bytes sent to a member. Many small requests must not be many writes, so it is saved once per artifact's size.
     pub(super) fn spend(&mut self, rollout: RolloutId, id: &ControllerId, bytes: u64) {
         let Some(of) = self.state.rollouts.get_mut(&rollout) else { return };
-        let size = of.spec.artifact.size.max(1);
+        let Some(size) = of.file_of(id).map(|file| file.size.max(1)) else { return };
         let Some(member) = of.members.get_mut(id) else { return };
         let before = member.spent;
         member.spent = before.saturating_add(bytes);
@@ -233,6 +237,23 @@ impl<'s> Draft<'s> {
             drops.remove(&oldest);
             self.changes.drops.insert(oldest);
         }
+    }
+
+    /// Lets an order of a person stand, or no more. The site's record goes with it: a binary that does not know such orders
+    /// must refuse the store, not overlook them.
+    pub(super) fn set_order(&mut self, order: StandingOrder, given: Option<Given>) {
+        self.state.orders.set(order.clone(), given);
+        match &order {
+            StandingOrder::Hold(gateway) => self.touch_gateway(gateway),
+            StandingOrder::Pause(identity) | StandingOrder::Cancel(identity) => self.touch_identity(identity),
+        }
+        self.changes.orders.insert(order);
+        self.changes.site = true;
+    }
+
+    fn touch_identity(&mut self, identity: &Identity) {
+        let rollouts = self.state.rollouts.iter().filter(|(_, rollout)| rollout.identity == *identity);
+        self.changes.touched.extend(rollouts.map(|(id, _)| *id));
     }
 
     pub(super) fn remove_artifact(&mut self, digest: &Digest) {

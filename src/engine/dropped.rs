@@ -4,8 +4,8 @@ use super::declare;
 use super::draft::Draft;
 use super::state::{Gateway, Rollout, State};
 use crate::model::{
-    Against, Contradiction, DeclaredBy, Digest, Dropped, GatewaySpec, Identity, Intent, RolloutSpec, Source, Verdict,
-    What,
+    Against, ArtifactSpec, Contradiction, DeclaredBy, Digest, Dropped, GatewaySpec, Identity, Intent, RolloutSpec,
+    Source, Verdict, What,
 };
 
 /// So many accepted drops are remembered, so that their files may stay where they are.
@@ -64,7 +64,8 @@ fn is_here(state: &State, intent: &Intent) -> bool {
     match intent {
         Intent::Gateway(_) => true,
         Intent::Rollout(_, spec) => {
-            spec.artifact.sources.iter().all(Source::is_remote) || state.is_verified(&spec.artifact.key.digest)
+            let here = |file: &ArtifactSpec| state.is_verified(&file.key.digest);
+            spec.files().all(|file| file.sources.iter().all(Source::is_remote) || here(file))
         }
     }
 }
@@ -96,10 +97,12 @@ fn against_rollout(state: &State, identity: &Identity, spec: &RolloutSpec) -> Op
     if namesake.is_some_and(|rollout| rollout.listed && rollout.origin.is_standing()) {
         return Some(Against::Declared);
     }
-    let (digest, size) = (spec.artifact.key.digest, spec.artifact.size);
     let other_size = |rollout: &Rollout| {
-        let artifact = &rollout.spec.artifact;
-        artifact.key.digest == digest && artifact.size != size && rollout.identity != *identity
+        let differs = |(ours, theirs): (&ArtifactSpec, &ArtifactSpec)| {
+            ours.key.digest == theirs.key.digest && ours.size != theirs.size
+        };
+        let differs = |ours| rollout.spec.files().any(|theirs| differs((ours, theirs)));
+        rollout.identity != *identity && spec.files().any(differs)
     };
     state.rollouts.values().filter(current).any(other_size).then_some(Against::Size)
 }

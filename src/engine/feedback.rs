@@ -6,7 +6,6 @@ use super::attempt::Then;
 use super::download::begin_install;
 use super::draft::Draft;
 use super::state::{Action, Gateway, Member};
-use super::wave;
 use crate::model::{
     ActionId, Client, ControllerId, Digest, Execution, FailedReason, Feedback, Finished, RolloutId, Verdict, What,
 };
@@ -75,8 +74,8 @@ fn success(draft: &mut Draft, rollout_id: RolloutId, id: &ControllerId) {
     let state = &*draft.state;
     let Some((rollout, gateway)) = state.rollouts.get(&rollout_id).zip(state.gateways.get(id)) else { return };
     let Some(member) = rollout.members.get(id) else { return };
-    let key = &rollout.spec.artifact.key;
-    let has_version = wave::has_target(rollout, state.settings.version_of(gateway, &key.name).as_ref());
+    let key = &rollout.file_for(member).key;
+    let has_version = rollout.has_target(member, state.settings.version_of(gateway, &key.name).as_ref());
     let requested = member.action.as_ref().is_some_and(|order| order.requested);
     let downloaded = requested && (gateway.fully_served(&key.digest) || streamed(gateway, &key.digest));
     let step = member.step;
@@ -100,8 +99,9 @@ fn streams(draft: &Draft, rollout_id: RolloutId, id: &ControllerId) -> bool {
     let Some((rollout, gateway)) = draft.state.rollouts.get(&rollout_id).zip(draft.state.gateways.get(id)) else {
         return false;
     };
-    let order = rollout.members.get(id).and_then(Member::open_action);
-    order.is_some_and(|order| order.fetched && order.requested) && streamed(gateway, &rollout.spec.artifact.key.digest)
+    let Some(member) = rollout.members.get(id) else { return false };
+    let in_hand = member.open_action().is_some_and(|order| order.fetched && order.requested);
+    in_hand && streamed(gateway, &rollout.file_for(member).key.digest)
 }
 
 /// rhu can let RAUC read just the parts of the artifact that it installs (b.8.11), so for it any byte is a download. If it

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::draft::Draft;
 use super::sequence::order_key;
 use super::state::{Gateway, Member, Rollout, Step};
+use super::target::choose;
 use crate::model::{ControllerId, RolloutId, SkippedReason};
 
 /// Brings the members in line with the selector: freely before the freeze, by joiners and skips after it.
@@ -26,15 +27,20 @@ pub(super) fn sync(draft: &mut Draft, id: RolloutId) {
         .map(|(id, _)| id.clone())
         .collect();
     let gone: Vec<_> = rollout.members.keys().filter(|id| !selected.contains(*id)).cloned().collect();
-    let known = |id: &ControllerId| {
-        rollout.members.get(id).is_some_and(|m| m.step != Step::Skipped(SkippedReason::NotSelected))
+    let known = |id: &ControllerId| match rollout.members.get(id).map(|member| member.step) {
+        None | Some(Step::Skipped(SkippedReason::NotSelected)) => false,
+        Some(Step::Skipped(SkippedReason::NoVariant)) => choose(draft.state, rollout, id).is_none(),
+        Some(_) => true,
     };
     let new: Vec<_> = selected.into_iter().filter(|id| !known(id)).collect();
     let changed = !gone.is_empty() || !new.is_empty();
     for gateway in new {
         let key = order_key(&spec.artifact.key.name, spec.artifact.key.version.as_str(), gateway.as_str());
         let member = Member::new(key, frozen, draft.now.site);
-        draft.add_member(id, gateway, member);
+        draft.add_member(id, gateway.clone(), member);
+        if frozen {
+            join(draft, id, &gateway);
+        }
     }
     for gateway in gone {
         if !frozen {
@@ -45,6 +51,15 @@ pub(super) fn sync(draft: &mut Draft, id: RolloutId) {
     }
     if changed && let Some(rollout) = draft.state.rollouts.get_mut(&id) {
         rollout.requeue();
+    }
+}
+
+/// A gateway matched after the freeze. Which file it gets is fixed now.
+fn join(draft: &mut Draft, id: RolloutId, gateway: &ControllerId) {
+    let Some(rollout) = draft.state.rollouts.get(&id) else { return };
+    match choose(draft.state, rollout, gateway) {
+        Some(variant) => draft.edit_member(id, gateway, |member| member.variant = variant),
+        None => draft.skip(id, gateway, SkippedReason::NoVariant),
     }
 }
 
@@ -59,6 +74,9 @@ fn is_in_line(gateways: &BTreeMap<ControllerId, Gateway>, rollout: &Rollout) -> 
         match member {
             None | Some(Step::Skipped(SkippedReason::NotSelected)) => !selected,
             Some(Step::Waiting(_) | Step::Offered) => selected,
+            Some(Step::Skipped(SkippedReason::NoVariant)) if selected => {
+                rollout.spec.choose(&gateway.spec, &gateway.attributes).is_none()
+            }
             Some(_) => selected || frozen,
         }
     })

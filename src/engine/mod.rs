@@ -24,28 +24,42 @@ mod download;
 mod draft;
 mod dropped;
 mod duplicate;
+mod expected;
 mod failure_limit;
 mod feedback;
 mod listing;
 mod members;
 mod needs;
+mod order;
 mod outlook;
 mod phase;
+mod preview;
+mod retry;
 mod sequence;
 mod settle;
 mod state;
+mod target;
 mod version;
 mod wave;
+mod window;
 
 pub use allowance::Allowance;
 pub use apply::apply;
+pub use brake::is_held;
 pub use draft::{Changes, Draft};
 pub use dropped::MOST_DROPS;
+pub use expected::{Awaited, Expectation, expected, expected_of};
 pub use needs::{Needs, may_go, names_of, needs, wanted_artifacts};
+pub use order::current;
 pub use outlook::{GatewayView, OfferView, gateway_view, next_due};
 pub use phase::{Phase, Steps, Summary, phase, steps, summary, wave_now};
+pub use preview::{Plan, Planned, PlannedWave, declared, plan};
 pub use sequence::order_key;
 pub use settle::{settle, settle_all};
-pub use state::{Action, Api, Artifact, Frozen, Gateway, Member, Rollout, Served, Site, State, Step, Tripped, Wave};
+pub use state::{
+    Action, Api, Artifact, Frozen, Gateway, Member, Orders, Rollout, Served, Site, State, Step, Tripped, Wave,
+};
+pub use target::files_in_use;
+pub use window::{Gate, next_change};
 
 pub use crate::model::Settings;

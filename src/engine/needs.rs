@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::state::{Gateway, Member, Rollout, State, Step};
-use crate::model::{ArtifactSpec, Digest, Identity, RolloutId, SkippedReason, Version};
+use super::target::files_in_use;
+use crate::model::{ArtifactSpec, Digest, Identity, SkippedReason, Version};
 
 /// What an artifact is kept for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -16,18 +17,20 @@ pub struct Needs {
     pub ran: u32,
 }
 
-/// The artifacts that some rollout may still bring to a gateway, by rollout.
-pub fn wanted_artifacts(state: &State) -> BTreeMap<RolloutId, ArtifactSpec> {
-    let wanted = state.rollouts.iter().filter(|(_, rollout)| is_in_force(state, rollout));
-    wanted.map(|(id, rollout)| (*id, rollout.spec.artifact.clone())).collect()
+/// The files that some rollout may still bring to a gateway, each as often as a rollout brings it.
+pub fn wanted_artifacts(state: &State) -> Vec<ArtifactSpec> {
+    let in_force = state.rollouts.values().filter(|rollout| is_in_force(state, rollout));
+    in_force.flat_map(|rollout| files_in_use(state, rollout)).cloned().collect()
 }
 
 /// The artifacts that a rollout in force brings, and those to which a rollback would lead.
 pub fn needs(state: &State) -> BTreeMap<Digest, Needs> {
     let mut needs: BTreeMap<Digest, Needs> = BTreeMap::new();
     for rollout in state.rollouts.values().filter(|rollout| is_in_force(state, rollout)) {
-        let need = needs.entry(rollout.spec.artifact.key.digest).or_default();
-        need.rollouts.insert(rollout.identity.clone());
+        // also of hardware that the site does not have yet: what came on a stick does not come again
+        for file in rollout.spec.files() {
+            needs.entry(file.key.digest).or_default().rollouts.insert(rollout.identity.clone());
+        }
     }
     let named = Named::of(state);
     for gateway in state.gateways.values() {
@@ -51,7 +54,7 @@ pub fn may_go(state: &State, digest: &Digest) -> bool {
 
 /// What an artifact is called: by the rollouts that are there, and by those that were.
 pub fn names_of(state: &State, digest: &Digest) -> BTreeSet<(String, Version)> {
-    let keys = state.rollouts.values().map(|rollout| &rollout.spec.artifact.key);
+    let keys = state.rollouts.values().flat_map(|rollout| rollout.spec.files().map(|file| &file.key));
     let now = keys.filter(|key| key.digest == *digest).map(|key| (key.name.clone(), key.version.clone()));
     let before = state.artifacts.get(digest).into_iter().flat_map(|artifact| artifact.names.iter().cloned());
     now.chain(before).collect()
@@ -104,7 +107,7 @@ struct Named<'s>(BTreeMap<&'s str, Vec<(&'s Version, Digest)>>);
 
 impl<'s> Named<'s> {
     fn of(state: &'s State) -> Self {
-        let keys = state.rollouts.values().map(|rollout| &rollout.spec.artifact.key);
+        let keys = state.rollouts.values().flat_map(|rollout| rollout.spec.files().map(|file| &file.key));
         let now = keys.map(|key| (key.name.as_str(), &key.version, key.digest));
         let before = state.artifacts.iter().flat_map(|(digest, artifact)| {
             artifact.names.iter().map(|(name, version)| (name.as_str(), version, *digest))

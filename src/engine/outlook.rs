@@ -63,7 +63,7 @@ fn offer<'s>(state: &'s State, gateway: &Gateway, id: &ControllerId) -> Option<O
     let rollout = state.rollouts.get(&gateway.busy?)?;
     let member = rollout.members.get(id)?;
     let action: &Action = member.open_action()?;
-    let artifact = &rollout.spec.artifact;
+    let artifact = rollout.file_for(member);
     Some(OfferView {
         action: action.id,
         link: !action.hidden && !matches!(member.step, Step::Waiting(_)),

@@ -3,8 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::state::{Member, Rollout, State, Step};
+use super::target::{self, files_in_use};
 use super::wave::{self, Proof};
-use crate::model::{ReconcilingReason, SiteTime, SkippedReason, StalledReason, WaitingReason};
+use crate::model::{ControllerId, ReconcilingReason, SiteTime, SkippedReason, StalledReason, WaitingReason};
 
 /// How a rollout stands; the texts complete "Reconciling: …".
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,24 +88,28 @@ pub fn phase(state: &State, rollout: &Rollout, now: SiteTime) -> Phase {
         return Phase::Stalled(StalledReason::StoreLost, WaitingReason::StoreLost.remedy().into());
     }
     if rollout.cancelled {
-        return cancelled_phase(rollout);
+        return cancelled_phase(state, rollout);
     }
     // once ready it stays so, whatever becomes of latecomers
     if rollout.ready_at.is_some() {
         return Phase::Ready;
     }
+    if let Some(given) = state.orders.cancel(&rollout.identity) {
+        let text = format!("cancelled on the spot {}, so no version of it begins; {}", given, lift(rollout));
+        return Phase::Stalled(StalledReason::Cancelled, text);
+    }
     if let Some(tripped) = &rollout.tripped {
         return Phase::Stalled(StalledReason::FailureLimit, tripped.to_string());
     }
-    let artifact = state.artifacts.get(&rollout.spec.artifact.key.digest);
-    if let Some(why) = artifact.and_then(|artifact| artifact.failed.as_ref()) {
+    let mut files = files_in_use(state, rollout);
+    if let Some(why) = files.find_map(|file| state.artifacts.get(&file.key.digest)?.failed.as_ref()) {
         return Phase::Stalled(StalledReason::ArtifactFailed, why.clone());
     }
     if !state.listed || !rollout.listed {
         return Phase::Reconciling(ReconcilingReason::Unlisted, WaitingReason::Unlisted.meaning().into());
     }
-    if rollout.spec.paused {
-        return Phase::Reconciling(ReconcilingReason::Paused, "`spec.paused` is true".into());
+    if let Some(text) = paused(state, rollout) {
+        return Phase::Reconciling(ReconcilingReason::Paused, text);
     }
     if state.api.awaited && rollout.frozen.is_none() {
         return Phase::Reconciling(ReconcilingReason::AwaitingApi, ReconcilingReason::AwaitingApi.remedy().into());
@@ -112,7 +117,12 @@ pub fn phase(state: &State, rollout: &Rollout, now: SiteTime) -> Phase {
     if rollout.members.is_empty() {
         return Phase::Stalled(StalledReason::NoMembers, "no gateway has the labels that the selector asks for".into());
     }
-    if !state.is_verified(&rollout.spec.artifact.key.digest) {
+    let has_variant = |id: &ControllerId| target::choose(state, rollout, id).is_some();
+    if rollout.frozen.is_none() && !rollout.members.keys().any(has_variant) {
+        let text = "none of the gateways that the selector means is of a hardware for which there is a variant";
+        return Phase::Stalled(StalledReason::NoMembers, text.into());
+    }
+    if !state.has_files(rollout) {
         return Phase::Reconciling(
             ReconcilingReason::ArtifactNotVerified,
             WaitingReason::ArtifactNotVerified.meaning().into(),
@@ -121,11 +131,28 @@ pub fn phase(state: &State, rollout: &Rollout, now: SiteTime) -> Phase {
     wave_phase(state, rollout, now)
 }
 
-fn cancelled_phase(rollout: &Rollout) -> Phase {
+/// By whom a rollout is paused: each has to be lifted where it was given.
+fn paused(state: &State, rollout: &Rollout) -> Option<String> {
+    let by_spec = rollout.spec.paused.then(|| "`spec.paused` is true".to_owned());
+    let given = state.orders.pause(&rollout.identity);
+    let by_person = given.map(|given| format!("paused on the spot {given}; {}", lift(rollout)));
+    let all: Vec<_> = [by_spec, by_person].into_iter().flatten().collect();
+    (!all.is_empty()).then(|| all.join(", and "))
+}
+
+fn lift(rollout: &Rollout) -> String {
+    format!("`lamplighter resume {}` lifts that", rollout.identity)
+}
+
+fn cancelled_phase(state: &State, rollout: &Rollout) -> Phase {
     let count = |is: fn(&Member) -> bool| rollout.members.values().filter(|member| is(member)).count();
     let (asked, under_way) = (count(Member::is_cancelling), count(|member| member.step.is_in_flight()));
     if asked + under_way == 0 {
-        return Phase::Stalled(StalledReason::Cancelled, "nothing of it is offered any more".into());
+        let given = state.orders.cancel(&rollout.identity);
+        let whose = given
+            .map(|given| format!("; cancelled on the spot {given}, so no later version begins; {}", lift(rollout)));
+        let text = format!("nothing of it is offered any more{}", whose.unwrap_or_default());
+        return Phase::Stalled(StalledReason::Cancelled, text);
     }
     let text = format!("{asked} gateways have not dropped their order yet, {under_way} are installing");
     Phase::Reconciling(ReconcilingReason::Cancelling, text)
@@ -160,10 +187,41 @@ fn wave_phase(state: &State, rollout: &Rollout, now: SiteTime) -> Phase {
             let text = format!("too few of wave {} of {of} are updated for the next to open", at + 1);
             Phase::Stalled(StalledReason::WaveUnproven, text)
         }
-        Some((at, _)) => {
-            Phase::Reconciling(ReconcilingReason::WaveOpen, format!("wave {} of {of} is being updated", at + 1))
-        }
+        Some((at, _)) => match shut(rollout) {
+            Some(reason) => Phase::Reconciling(reason, format!("wave {} of {of} {}", at + 1, opens(rollout, now))),
+            None => {
+                Phase::Reconciling(ReconcilingReason::WaveOpen, format!("wave {} of {of} is being updated", at + 1))
+            }
+        },
         None => Phase::Reconciling(ReconcilingReason::WaveOpen, "the first wave opens".into()),
+    }
+}
+
+/// Nobody is under way, and windows are what somebody waits for.
+fn shut(rollout: &Rollout) -> Option<ReconcilingReason> {
+    let mut waiting = None;
+    for member in rollout.members.values() {
+        match member.step {
+            Step::Waiting(WaitingReason::OutsideWindow) => waiting = Some(ReconcilingReason::OutsideWindow),
+            Step::Waiting(WaitingReason::WaitingForClock) => waiting = Some(ReconcilingReason::WaitingForClock),
+            step if step.is_in_flight() => return None,
+            _ => {}
+        }
+    }
+    waiting
+}
+
+/// `waits for a window, which opens Sat 5 Dec 22:00 Europe/Berlin, in 3h10m`.
+fn opens(rollout: &Rollout, now: SiteTime) -> String {
+    let Some(gate) = &rollout.gate else { return "waits for a window".into() };
+    match (&gate.opens, gate.opens_in(now)) {
+        (Some(opening), Some(wait)) => {
+            // seconds are noise, and would be another text each time
+            let wait = crate::model::format_duration(std::time::Duration::from_secs(wait.as_secs().div_ceil(60) * 60));
+            format!("waits for a window, which opens {opening}, in {wait}")
+        }
+        _ if gate.says.is_none() => "waits until the site knows what time it is".into(),
+        _ => "waits for a window, and none is in sight".into(),
     }
 }
 

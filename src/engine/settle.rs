@@ -6,7 +6,7 @@ use super::brake::{self, Load};
 use super::draft::Draft;
 use super::state::{Member, Rollout, State, Step};
 use super::wave::{self, Proof};
-use super::{cancel, deadline, failure_limit, members};
+use super::{cancel, deadline, failure_limit, members, window};
 use crate::model::{ControllerId, RolloutId, SiteTime, SkippedReason, WaitingReason};
 
 /// Far more rounds than any chain of decisions is long; a bug must not become an endless loop.
@@ -15,6 +15,7 @@ const MOST_ROUNDS: usize = 1_000;
 /// Decides for the rollouts that were touched in this draft, or are due.
 pub fn settle(draft: &mut Draft) {
     let now = draft.now.site;
+    window::look(draft);
     let due: Vec<_> = draft
         .state
         .rollouts
@@ -61,6 +62,7 @@ fn settle_rollout(draft: &mut Draft, id: RolloutId) {
     let next_due = next_due(draft.state, rollout, draft.now.site);
     if let Some(rollout) = draft.state.rollouts.get_mut(&id) {
         rollout.next_due = next_due;
+        rollout.await_windows();
     }
 }
 
@@ -75,9 +77,9 @@ fn skip(draft: &mut Draft, id: RolloutId) {
         let takes = |member: &Member| member.step != Step::Skipped(SkippedReason::NotSelected);
         rollout.replaced || newer.iter().any(|newer| newer.members.get(gateway).is_some_and(takes))
     };
-    let has_it = |gateway: &ControllerId| {
+    let has_it = |gateway: &ControllerId, member: &Member| {
         let version = state.gateways.get(gateway).and_then(|gateway| state.settings.version_of(gateway, name));
-        rollout.frozen.is_some() && wave::has_target(rollout, version.as_ref())
+        rollout.frozen.is_some() && rollout.has_target(member, version.as_ref())
     };
     let mut skipped = Vec::new();
     let mut arrived = Vec::new();
@@ -85,7 +87,7 @@ fn skip(draft: &mut Draft, id: RolloutId) {
         if !matches!(member.step, Step::Waiting(_) | Step::Offered) {
             continue;
         }
-        match (taken(gateway) && !member.is_cancelling(), has_it(gateway)) {
+        match (taken(gateway) && !member.is_cancelling(), has_it(gateway, member)) {
             (_, true) if member.ever_fetched() => arrived.push(gateway.clone()),
             (_, true) => skipped.push((gateway.clone(), SkippedReason::AlreadyInstalled)),
             (true, _) => skipped.push((gateway.clone(), SkippedReason::Superseded)),
@@ -115,8 +117,8 @@ fn withdraw(draft: &mut Draft, id: RolloutId) {
     }
 }
 
-/// Takes the link from a gateway that idles half-way while it is held or its rollout stands still: it waits in nobody's way,
-/// and keeps its order. Once nobody stops it any more its deadline runs again.
+/// Takes the link from a gateway that idles half-way while it is held, its rollout stands still or no window is open: it
+/// waits in nobody's way, and keeps its order. Once nobody stops it any more its deadline runs again.
 fn park(draft: &mut Draft, id: RolloutId) {
     let Some(rollout) = draft.state.rollouts.get(&id) else { return };
     let now = draft.now.site;
@@ -143,13 +145,14 @@ fn park(draft: &mut Draft, id: RolloutId) {
     }
 }
 
-/// On whose word a member stands still.
+/// On whose word a member stands still, or for which hour.
 fn stopped(state: &State, rollout: &Rollout, id: &ControllerId) -> Option<WaitingReason> {
     let gateway = state.gateways.get(id)?;
     match () {
-        () if gateway.spec.hold => Some(WaitingReason::Held),
+        () if brake::is_held(state, gateway) => Some(WaitingReason::Held),
         () if gateway.duplicate => Some(WaitingReason::DuplicateIdentity),
-        () => rollout.is_stopped().then_some(WaitingReason::Paused),
+        () if brake::is_stopped(state, rollout) => Some(WaitingReason::Paused),
+        () => rollout.shut(),
     }
 }
 

@@ -1,9 +1,9 @@
 //! Waves: who belongs to which, and when one is proven and the next opens.
 
-use super::brake;
 use super::draft::Draft;
 use super::state::{Frozen, Rollout, State, Step, Wave};
-use crate::model::{ControllerId, Percent, RolloutId, SiteTime, SkippedReason, Version, WaitingReason, WaveSpec, What};
+use super::{brake, target};
+use crate::model::{ControllerId, Percent, RolloutId, SiteTime, SkippedReason, WaitingReason, WaveSpec, What};
 
 /// How a wave stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,17 +22,26 @@ const MIN_UPDATED: u32 = 50;
 /// Freezes the members when the first wave can open, and opens it.
 pub(super) fn freeze(draft: &mut Draft, id: RolloutId) {
     let Some(rollout) = draft.state.rollouts.get(&id) else { return };
-    let ready = !rollout.replaced && !draft.state.api.awaited && brake::halt(draft.state, rollout).is_none();
-    if rollout.frozen.is_some() || !ready || rollout.members.is_empty() {
+    let awaited = draft.state.api.awaited;
+    if rollout.frozen.is_some() || rollout.replaced || awaited || !brake::lets_waves_open(draft.state, rollout) {
         return;
     }
-    let total = u32::try_from(rollout.members.len()).unwrap_or(u32::MAX);
+    let chosen = |gateway: &ControllerId| (gateway.clone(), target::choose(draft.state, rollout, gateway));
+    let (queue, none): (Vec<_>, Vec<_>) = rollout.queue.iter().map(chosen).partition(|(_, variant)| variant.is_some());
+    if queue.is_empty() {
+        return;
+    }
+    let total = u32::try_from(queue.len()).unwrap_or(u32::MAX);
     let waves = plan(&rollout.spec.strategy.waves, total, draft.now.site);
-    let queue = rollout.queue.clone();
+    for (gateway, _) in none {
+        draft.skip(id, &gateway, SkippedReason::NoVariant);
+    }
     let mut members = queue.iter();
     for (at, wave) in (0..).zip(&waves) {
-        for gateway in members.by_ref().take(usize::try_from(wave.size).unwrap_or(usize::MAX)) {
-            draft.edit_member(id, gateway, |member| member.wave = Some(at));
+        for (gateway, variant) in members.by_ref().take(usize::try_from(wave.size).unwrap_or(usize::MAX)) {
+            draft.edit_member(id, gateway, |member| {
+                (member.wave, member.variant) = (Some(at), variant.unwrap_or_default());
+            });
         }
     }
     let of = |count: usize, noun: &str| format!("{count} {noun}{}", if count == 1 { "" } else { "s" });
@@ -46,7 +55,7 @@ pub(super) fn freeze(draft: &mut Draft, id: RolloutId) {
 }
 
 /// The sizes of the waves for so many members; who is left follows as a last wave, and no wave is empty.
-fn plan(specs: &[WaveSpec], total: u32, now: SiteTime) -> Vec<Wave> {
+pub(super) fn plan(specs: &[WaveSpec], total: u32, now: SiteTime) -> Vec<Wave> {
     let mut waves: Vec<Wave> = Vec::new();
     let mut left = total;
     for spec in specs.iter().chain([&WaveSpec::REST]) {
@@ -71,7 +80,7 @@ pub(super) fn advance(draft: &mut Draft, id: RolloutId) {
                 draft.edit_rollout(id, |rollout| set(rollout, at, |wave| wave.proven_at = Some(now)));
                 draft.note_rollout(What::WaveProven, id, format!("wave {}", at + 1));
             }
-            None if brake::halt(draft.state, rollout).is_none() => {
+            None if brake::lets_waves_open(draft.state, rollout) => {
                 draft.edit_rollout(id, |rollout| set(rollout, at, |wave| wave.opened_at = Some(now)));
                 draft.note_rollout(What::WaveOpened, id, format!("wave {}", at + 1));
                 return;
@@ -109,11 +118,11 @@ fn proof(state: &State, rollout: &Rollout, at: usize, wave: &Wave, opened: SiteT
         match member.step {
             Step::Waiting(WaitingReason::Held | WaitingReason::DuplicateIdentity) => may_come = true,
             Step::Waiting(_) if unlisted(id) => may_come = true,
-            Step::Skipped(SkippedReason::Superseded | SkippedReason::NotSelected | SkippedReason::Cancelled) => {}
             Step::Updated | Step::Skipped(SkippedReason::AlreadyInstalled) => {
                 (counted, good) = (counted + 1, good + 1);
                 last = last.max(member.since);
             }
+            Step::Skipped(_) => {}
             Step::Failed(_) => {
                 counted += 1;
                 last = last.max(member.since);
@@ -131,9 +140,4 @@ fn proof(state: &State, rollout: &Rollout, at: usize, wave: &Wave, opened: SiteT
         () if may_come => Proof::Open,
         () => Proof::Unproven,
     }
-}
-
-/// A gateway reported a version: does it say that a member of this rollout has arrived?
-pub(super) fn has_target(rollout: &Rollout, version: Option<&Version>) -> bool {
-    version == Some(&rollout.spec.artifact.key.version)
 }

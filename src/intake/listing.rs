@@ -1,6 +1,6 @@
 //! From files to a [`Listing`]: what is wanted, and what was refused and why.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -59,6 +59,18 @@ impl Manifests {
     pub fn list(&self) -> Listing {
         let mut found = self.found();
         refuse_duplicates(&mut found);
+        listing(found)
+    }
+
+    /// What a manifest would say if it lay in the first directory.
+    pub fn would_say(&self, manifest: &[u8]) -> Listing {
+        let dir = self.dirs.first().cloned().unwrap_or_default();
+        let setting = Setting { dir, poll_interval: self.poll_interval };
+        let mut found = found_in("manifest", manifest, &Kinds::default(), &setting);
+        refuse_duplicates(&mut found);
+        if found.is_empty() {
+            found.push(Found::new("manifest", Err("holds no object".into())));
+        }
         listing(found)
     }
 
@@ -158,7 +170,10 @@ fn refuse_two_sizes(found: &mut [Found]) {
     let mut places: BTreeMap<_, Vec<(usize, u64)>> = BTreeMap::new();
     for (index, one) in found.iter().enumerate() {
         if let Ok(Intent::Rollout(_, spec)) = &one.result {
-            places.entry(spec.artifact.key.digest).or_default().push((index, spec.artifact.size));
+            let files: BTreeSet<_> = spec.files().map(|file| (file.key.digest, file.size)).collect();
+            for (digest, size) in files {
+                places.entry(digest).or_default().push((index, size));
+            }
         }
     }
     for (_, uses) in places {

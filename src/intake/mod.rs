@@ -12,4 +12,4 @@ mod watch;
 pub use directory::{MANIFEST_SUFFIXES, read_file};
 pub use follow::{Pace, follow};
 pub use listing::{Found, Manifests, found_in, listing, refuse_duplicates};
-pub use watch::{Heard, Watch};
+pub use watch::{Heard, Watch, around};

@@ -1,6 +1,6 @@
 //! Hearing that something happened in a directory. Which event it was never matters: any means "look again".
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,6 +21,29 @@ pub struct Watch {
     /// What is watched, and which directory it was: a path can come to mean another one.
     watched: BTreeMap<PathBuf, (u64, u64)>,
     warned: bool,
+}
+
+/// As many links as Linux follows.
+const MOST_LINKS: usize = 40;
+
+/// Where something happens when one of these files becomes another one: beside it, and, if it is a link, beside each that it
+/// leads to in turn.
+pub fn around<'p>(files: impl IntoIterator<Item = &'p Path>) -> Vec<PathBuf> {
+    let mut dirs = BTreeSet::new();
+    for file in files {
+        let mut at = file.to_owned();
+        for _ in 0..MOST_LINKS {
+            let Some(dir) = at.parent().map(Path::to_owned) else { break };
+            let next = std::fs::read_link(&at).map(|to| dir.join(to));
+            dirs.insert(dir);
+            let Ok(next) = next else { break };
+            at = next;
+        }
+        // where links of directories lead
+        let real = file.canonicalize().ok();
+        dirs.extend(real.as_deref().and_then(Path::parent).map(Path::to_owned));
+    }
+    dirs.into_iter().collect()
 }
 
 /// How often something happened, and a way to wait for it.
@@ -162,6 +185,30 @@ mod tests {
     use notify::event::{CreateKind, Flag};
 
     use super::*;
+
+    #[test]
+    fn a_file_behind_links_is_watched_for_beside_each_of_them() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().canonicalize().unwrap().join(name);
+        for made in ["etc", "volume/..1", "keys"] {
+            std::fs::create_dir_all(path(made)).unwrap();
+        }
+        let link = |to: &str, from: &str| std::os::unix::fs::symlink(to, path(from)).unwrap();
+        std::fs::write(path("volume/..1/tls.crt"), "").unwrap();
+        std::fs::write(path("keys/tls.key"), "").unwrap();
+        link("..1", "volume/..data");
+        link("..data/tls.crt", "volume/tls.crt");
+        link("../volume/tls.crt", "etc/tls.crt");
+        link("loop", "etc/loop");
+        let files = ["etc/tls.crt", "keys/tls.key", "keys/none"].map(path);
+        let seen = around(files.iter().map(PathBuf::as_path));
+        for dir in ["etc", "keys", "volume/..1"] {
+            assert!(seen.contains(&path(dir)), "{dir} is missing in {seen:?}");
+        }
+        let volume = path("volume");
+        assert!(seen.iter().any(|dir| dir.canonicalize().is_ok_and(|dir| dir == volume)), "{seen:?}");
+        assert_eq!(around([path("etc/loop").as_path()]), [path("etc")]);
+    }
 
     #[test]
     fn our_own_reading_is_not_heard_and_everything_else_is() {

@@ -1,12 +1,13 @@
 //! What happens at a site, as every room reports it, and what the heart answers.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::net::IpAddr;
 use std::time::Duration;
 
 use super::{
     ActionId, ApiFact, ApiListing, Contradiction, ControllerId, Digest, Dropped, GatewaySpec, Identity, Newcomer,
-    RolloutSpec, Settings, Sums, Uid,
+    Order, RolloutSpec, Settings, Sums, Uid,
 };
 
 /// A fact from outside.
@@ -139,6 +140,17 @@ pub enum Client {
     Zephyr,
 }
 
+impl fmt::Display for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Generic => "Generic",
+            Self::SwUpdate => "SwUpdate",
+            Self::Rauc => "Rauc",
+            Self::Zephyr => "Zephyr",
+        })
+    }
+}
+
 /// Attributes that a gateway reports.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Attributes {
@@ -207,18 +219,13 @@ pub enum Finished {
     None,
 }
 
-/// What a person says on the spot.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Order {
-    /// Go on although the site's memory was lost.
-    Resume,
-}
-
 /// The heart's answer to an event, given after its commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// It counted, or there was nothing to decide.
     Accepted,
+    /// It was so already.
+    Already,
     /// The order is the gateway's: it may have it now.
     Deploy,
     /// There is no such order for this gateway any more, or not now.

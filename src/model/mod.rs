@@ -16,6 +16,7 @@ mod gateway;
 mod http_url;
 mod journal;
 mod oci_reference;
+mod order;
 pub mod poll_interval;
 mod presence;
 mod reason;
@@ -27,7 +28,10 @@ mod settings;
 mod source;
 mod texts;
 mod time;
+mod variants;
 mod version;
+mod window;
+mod zone;
 
 pub use action_id::ActionId;
 pub use amount::{Amount, Percent};
@@ -41,12 +45,13 @@ pub use drop::{Against, Contradiction, DeclaredBy, Dropped};
 pub use duration::{format_duration, parse_duration};
 pub use event::{
     ArtifactFact, Attributes, AttributesMode, Bytes, Client, Event, Execution, Feedback, Finished, Intent, Listing,
-    Order, Refusal, Verdict,
+    Refusal, Verdict,
 };
 pub use gateway::{GatewaySpec, TokenHash};
 pub use http_url::{HttpUrl, Origin};
 pub use journal::{JournalEntry, What};
 pub use oci_reference::{OciReference, OciVersion};
+pub use order::{Given, Order, StandingOrder};
 pub use presence::Presence;
 pub use reason::{FailedReason, ReconcilingReason, SkippedReason, StalledReason, WaitingReason};
 pub use registration::{Newcomer, Registration};
@@ -57,7 +62,10 @@ pub use settings::Settings;
 pub use source::Source;
 pub use texts::Texts;
 pub use time::{Now, SiteTime};
+pub use variants::{Variant, Variants};
 pub use version::Version;
+pub use window::{ClockTime, Day, Look, NoWindow, Opening, WhenClockUnknown, Window, WindowState, Windows};
+pub use zone::Zone;
 
 /// Why a text is not the value it should be: a lower-case fragment that completes "field X: …".
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -1,5 +1,6 @@
 //! Is a gateway there?
 
+use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -16,6 +17,17 @@ pub enum Presence {
     Quiet,
     /// It has not polled for `devices.offlineAfter`.
     Offline,
+}
+
+impl fmt::Display for Presence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Never => "Never",
+            Self::Polling => "Polling",
+            Self::Quiet => "Quiet",
+            Self::Offline => "Offline",
+        })
+    }
 }
 
 impl Presence {

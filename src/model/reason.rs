@@ -42,14 +42,14 @@ reasons! {
             "look at what was set aside, then run `lamplighter resume`";
         Unlisted: "nothing that is accepted declares the rollout or the gateway any more",
             "put it back or correct it, or leave it: nothing new starts; `lamplighter status` shows what is refused";
-        Held: "the gateway is held",
-            "set `hold: false` on its EdgeGateway";
+        Held: "the gateway is held, by its EdgeGateway or on the spot",
+            "`lamplighter why` says whose hold it is: set `hold: false` on its EdgeGateway, or run `lamplighter unhold`";
         DuplicateIdentity: "two machines use the gateway's id: from two addresses in turns it reports different versions",
             "give each machine an id and a token of its own; it goes on once only one was seen for two intervals, or both report the same version";
         UnknownVersion: "what the gateway runs is not known, because the site's memory was lost or the gateway answers to orders that this site never gave",
             "let the gateway report its version as an attribute";
-        Paused: "the rollout is paused, by its spec or because too many members failed",
-            "set `paused: false`; after failures give the rollout another artifact version";
+        Paused: "the rollout is paused, by its spec, on the spot or because too many members failed",
+            "`lamplighter status` says by what: set `paused: false`, or run `lamplighter resume`; after failures run `lamplighter retry`, or give the rollout another artifact version";
         ArtifactNotVerified: "the artifact is not in the cache yet, or does not match its digest",
             "see the artifact's state in `lamplighter status`";
         WaveNotOpen: "an earlier wave is not proven yet",
@@ -60,6 +60,10 @@ reasons! {
             "wait until that order ends";
         Offline: "the gateway is not polling",
             "look at the gateway's power and network; it goes on by itself";
+        OutsideWindow: "none of the rollout's `windows` is open, or the last start of the one that is has passed",
+            "wait: `lamplighter why` says when one opens; or change `windows`";
+        WaitingForClock: "the site does not know what time it is, so the rollout's `windows` are closed",
+            "give the site a time server or set its clock: `lamplighter status` says what is wrong with it; or set `whenClockUnknown: Allow`";
         Backoff: "the last attempt failed and the next one waits a while",
             "read the failure in `lamplighter why`; the next attempt starts by itself";
         NotFetched: "the gateway polls but did not fetch the order",
@@ -98,10 +102,12 @@ reasons! {
     SkippedReason {
         AlreadyInstalled: "the gateway reports the artifact's version already",
             "nothing";
-        Superseded: "a newer rollout of the same artifact took over",
-            "nothing";
+        NoVariant: "the rollout has no variant for the gateway's hardware",
+            "nothing, or correct the gateway's labels or the `match` of a variant: then it is taken after the last wave";
         NotSelected: "the rollout no longer selects the gateway",
             "nothing, or correct the selector";
+        Superseded: "a newer rollout of the same artifact took over",
+            "nothing";
         Cancelled: "the rollout was cancelled before the gateway had the whole artifact",
             "nothing, or give the rollout another version";
     }
@@ -116,10 +122,14 @@ reasons! {
             "put it back or correct it, or leave it";
         AwaitingApi: "the API server, which may have more gateways for it, never answered yet",
             "see in `lamplighter status` why it does not answer, or do without it: `lamplighter run --no-kube`";
-        Paused: "its spec pauses it",
-            "set `spec.paused` to false";
+        Paused: "its spec pauses it, or somebody did on the spot",
+            "set `spec.paused` to false, or run `lamplighter resume`; the message says which";
         ArtifactNotVerified: "its artifact is not in the cache yet",
             "wait; `lamplighter artifacts` shows how far it is";
+        OutsideWindow: "a wave waits for the next of its `windows` to open",
+            "wait, or change `windows`";
+        WaitingForClock: "a wave waits, as the site does not know what time it is, and so whether a window is open",
+            "give the site a time server or set its clock: `lamplighter status` says what is wrong with it; or set `whenClockUnknown: Allow`";
         WaveOpen: "a wave is being updated",
             "wait; `lamplighter why GATEWAY` says what a gateway waits for";
         Soaking: "a wave is updated and is being watched",
@@ -131,7 +141,7 @@ reasons! {
     /// Why a rollout needs a person.
     StalledReason {
         Cancelled: "it was cancelled; nothing of it is offered any more, also if `cancelled` is taken away again",
-            "nothing, or give it another version without `cancelled`";
+            "nothing, or give it another version without `cancelled`; if it was cancelled on the spot, run `lamplighter resume` too";
         StoreLost: "the site's memory was lost, so holds and pauses are unknown",
             "look at what was set aside, then run `lamplighter resume`";
         ArtifactFailed: "the artifact could not be had from any of its sources, or has another size or digest than the rollout says",
@@ -139,7 +149,7 @@ reasons! {
         NoMembers: "no gateway has the labels that the selector asks for",
             "correct the selector or the gateways' labels";
         FailureLimit: "so many members failed that it stopped; unfetched offers are withdrawn, what is under way ends",
-            "find out why with `lamplighter why`, then give the rollout another version";
+            "find out why with `lamplighter why`, then give the rollout another version, or run `lamplighter retry`";
         WaveUnproven: "too few members of a wave are updated for the next to open",
             "look at its failed and silent members";
         Superseded: "a newer rollout of the same artifact took its gateways over before it was done",

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Amount, ArtifactSpec, Selector};
+use super::{Amount, ArtifactSpec, GatewaySpec, Selector, Texts, Variants, Windows};
 
 /// Our own number for one intent to bring gateways to one artifact. An edit of the artifact is a new intent under the same
 /// identity, so it gets a new number.
@@ -28,8 +28,11 @@ impl fmt::Display for Identity {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RolloutSpec {
-    /// What to install.
+    /// What to install; of several variants the first.
     pub artifact: ArtifactSpec,
+    /// The other files, if there is one for each type of hardware.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variants: Option<Variants>,
     /// Where.
     pub selector: Selector,
     /// How fast, and when to stop.
@@ -43,6 +46,9 @@ pub struct RolloutSpec {
     pub max_bytes: Option<u64>,
     /// What makes an update a success.
     pub confirm_by: ConfirmBy,
+    /// When updates may start.
+    #[serde(default, skip_serializing_if = "Windows::is_empty")]
+    pub windows: Windows,
     /// Offer nothing new and open no wave.
     pub paused: bool,
     /// Call it off.
@@ -51,9 +57,30 @@ pub struct RolloutSpec {
 }
 
 impl RolloutSpec {
-    /// So many bytes of the artifact one gateway may be sent.
-    pub fn budget(&self) -> u64 {
-        self.max_bytes.unwrap_or_else(|| self.artifact.size.saturating_mul(Bounds::ARTIFACTS))
+    /// All its files: one, or one for each variant.
+    pub fn files(&self) -> impl Iterator<Item = &ArtifactSpec> {
+        let others = self.variants.iter().flat_map(|variants| &variants.others);
+        [&self.artifact].into_iter().chain(others.map(|variant| &variant.artifact))
+    }
+
+    /// The file of a variant, by its number.
+    pub fn file(&self, variant: u8) -> &ArtifactSpec {
+        self.files().nth(variant.into()).unwrap_or(&self.artifact)
+    }
+
+    /// The number of the variant for a gateway; none if it is of a hardware for which there is none.
+    pub fn choose(&self, gateway: &GatewaySpec, attributes: &Texts) -> Option<u8> {
+        self.variants.as_ref().map_or(Some(0), |variants| variants.choose(&gateway.labels, attributes))
+    }
+
+    /// Do both bring the same to gateways: name, version, and the files of all variants?
+    pub fn is_same_artifact(&self, other: &Self) -> bool {
+        self.files().map(|file| &file.key).eq(other.files().map(|file| &file.key))
+    }
+
+    /// So many bytes of a file of this size one gateway may be sent.
+    pub fn budget(&self, size: u64) -> u64 {
+        self.max_bytes.unwrap_or_else(|| size.saturating_mul(Bounds::ARTIFACTS))
     }
 }
 
@@ -146,6 +173,10 @@ impl Bounds {
     pub const ARTIFACTS: u64 = 10;
     /// The most waves of one rollout.
     pub const MOST_WAVES: usize = 16;
+    /// The most windows of one rollout.
+    pub const MOST_WINDOWS: usize = 16;
+    /// Updates may start in a window for at least so many polls: a gateway that is a little late must not miss it.
+    pub const POLLS_PER_WINDOW: u32 = 2;
     /// A deadline covers at least so many polls.
     pub const POLLS_PER_DEADLINE: u32 = 3;
 }

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use super::Zone;
+
 /// What the engine needs to know of the site file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
@@ -12,4 +14,6 @@ pub struct Settings {
     pub download_slots: u32,
     /// Under which attribute keys gateways report an artifact's version, where it is not the artifact's name.
     pub version_keys: BTreeMap<String, Vec<String>>,
+    /// The zone of windows that name none.
+    pub time_zone: Zone,
 }

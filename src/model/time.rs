@@ -37,6 +37,6 @@ impl SiteTime {
 pub struct Now {
     /// What deadlines are measured by.
     pub site: SiteTime,
-    /// The wall clock in Unix milliseconds, for people who read the journal; no decision rests on it.
+    /// The wall clock in Unix milliseconds, if it is trusted: windows are decided by it, and people read it in the journal.
     pub wall: Option<i64>,
 }

@@ -4,6 +4,10 @@
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     JSONSchemaProps, JSONSchemaPropsOrArray, JSONSchemaPropsOrBool,
 };
+use kube::core::schema::{OptionalEnum, OptionalIntOrString, StructuralSchemaRewriter};
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use schemars::transform::AddNullable;
 use serde_json::{Map, Value};
 
 use super::FieldError;
@@ -13,6 +17,22 @@ pub type Schema = JSONSchemaProps;
 
 /// More problems than these in one document help nobody.
 const MOST_PROBLEMS: usize = 8;
+
+/// The schema of a type that is no resource, made as kube makes those of the resources, so that one checker reads all.
+pub fn schema_of<T: JsonSchema>() -> Schema {
+    let settings = SchemaSettings::openapi3().with(|settings| {
+        settings.inline_subschemas = true;
+        settings.meta_schema = None;
+    });
+    let generator = settings
+        .with_transform(AddNullable::default())
+        .with_transform(StructuralSchemaRewriter)
+        .with_transform(OptionalEnum)
+        .with_transform(OptionalIntOrString)
+        .into_generator();
+    let schema = serde_json::to_value(generator.into_root_schema_for::<T>());
+    schema.and_then(serde_json::from_value).unwrap_or_default()
+}
 
 /// Everything that is wrong with `value`, which stands at `field`: unknown fields, wrong types, missing fields, bounds.
 /// Patterns are left to the conversion, which can say what they mean.
@@ -35,6 +55,8 @@ fn visit(schema: &Schema, field: &str, value: &Value, found: &mut Vec<FieldError
         found.push(FieldError::new(field, why));
     }
     match value {
+        // its own reader checks it
+        Value::Object(_) if schema.x_kubernetes_preserve_unknown_fields == Some(true) => {}
         Value::Object(fields) => visit_fields(schema, field, fields, found),
         Value::Array(items) => visit_items(schema, field, items, found),
         _ => {}

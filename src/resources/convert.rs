@@ -1,16 +1,17 @@
 //! *As typed → model*: every value checked, every default filled in, here and nowhere else.
 
+mod artifact;
+mod windows;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
 use super::labels::{Labels, check_labels};
 use super::{
-    Artifact, ConfirmBy, Deadlines, EdgeGateway, FieldError, IntOrPercent, OtaRollout, OtaRolloutSpec, Strategy, Wave,
+    ConfirmBy, Deadlines, EdgeGateway, FieldError, IntOrPercent, OtaRollout, OtaRolloutSpec, Strategy, Wave,
     parse_bytes,
 };
-use crate::model::{
-    self, Bounds, GatewaySpec, Identity, RolloutSpec, Selector, Source, Texts, WaveSpec, format_duration,
-};
+use crate::model::{self, Bounds, GatewaySpec, Identity, RolloutSpec, Selector, Texts, WaveSpec, format_duration};
 
 /// What a manifest's meaning depends on beside itself.
 #[derive(Debug, Clone)]
@@ -31,18 +32,22 @@ pub fn rollout(object: &OtaRollout, setting: &Setting) -> Checked<(Identity, Rol
         .name
         .clone()
         .ok_or_else(|| FieldError::new("metadata.name", "is missing; it has no default"))?;
+    let (artifact, variants) = artifact::files(&spec.artifact, setting)?;
+    let max_bytes = max_bytes(spec, &artifact, variants.as_ref())?;
     let checked = RolloutSpec {
-        artifact: artifact(&spec.artifact, setting)?,
-        selector: Selector { match_labels: selector(spec.selector.match_labels.as_ref())? },
+        artifact,
+        variants,
+        selector: Selector { match_labels: selector("spec.selector", spec.selector.match_labels.as_ref())? },
         strategy: strategy(spec.strategy.as_ref())?,
         deadlines: deadlines(spec.deadlines.as_ref(), setting.poll_interval)?,
         attempts: attempts(spec)?,
-        max_bytes: max_bytes(spec)?,
+        max_bytes,
         confirm_by: match spec.confirm_by {
             None | Some(ConfirmBy::Auto) => model::ConfirmBy::Auto,
             Some(ConfirmBy::ReportedVersion) => model::ConfirmBy::ReportedVersion,
             Some(ConfirmBy::Feedback) => model::ConfirmBy::Feedback,
         },
+        windows: windows::windows(spec, setting.poll_interval)?,
         paused: spec.paused.unwrap_or(false),
         cancelled: spec.cancelled.unwrap_or(false),
     };
@@ -71,80 +76,14 @@ fn parse<T: std::str::FromStr<Err = model::Invalid>>(field: &str, text: &str) ->
     text.parse().map_err(|error: model::Invalid| FieldError::new(field, error.0))
 }
 
-fn artifact(typed: &Artifact, setting: &Setting) -> Checked<model::ArtifactSpec> {
-    let at = |field: &str| format!("spec.artifact.{field}");
-    if !is_artifact_name(&typed.name) {
-        let why = "should have 1 to 64 letters, digits, '-', '.' and '_', beginning and ending with a letter or digit";
-        return Err(FieldError::new(at("name"), why));
-    }
-    let size = u64::try_from(typed.size_bytes).ok().filter(|size| *size > 0);
-    let size = size.ok_or_else(|| FieldError::new(at("sizeBytes"), "should be the file's size, at least 1"))?;
-    let sources = typed.sources.iter().enumerate().map(|(index, text)| {
-        source(text, setting).map_err(|why| FieldError::new(at(&format!("sources[{index}]")), why))
-    });
-    let sources = sources.collect::<Checked<Vec<_>>>()?;
-    if sources.is_empty() {
-        return Err(FieldError::new(at("sources"), "is empty; name at least one, such as file:firmware.swu"));
-    }
-    let key = model::ArtifactKey {
-        name: typed.name.clone(),
-        version: parse(&at("version"), &typed.version)?,
-        digest: parse(&at("digest"), &typed.digest)?,
-    };
-    Ok(model::ArtifactSpec { key, size, sources })
-}
-
-fn is_artifact_name(name: &str) -> bool {
-    let ends = |b: Option<u8>| b.is_some_and(|b| b.is_ascii_alphanumeric());
-    name.len() <= 64
-        && ends(name.bytes().next())
-        && ends(name.bytes().last())
-        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b))
-}
-
-fn source(text: &str, setting: &Setting) -> Result<Source, String> {
-    const FORMS: &str = "https://HOST/PATH, oci://REGISTRY/REPOSITORY:TAG, or file:NAME for a file beside the manifest";
-    let Some((scheme, rest)) = text.split_once(':') else {
-        return Err(format!("{text:?} has no scheme; write {FORMS}"));
-    };
-    match scheme {
-        "file" => file_name(rest).map(|name| Source::File { dir: setting.dir.clone(), name: name.to_owned() }),
-        "https" | "http" => text.parse().map(|url| Source::Http { url }).map_err(|error: model::Invalid| error.0),
-        "oci" => {
-            let image = rest.strip_prefix("//").unwrap_or(rest).parse();
-            image.map(|image| Source::Oci { image }).map_err(|error: model::Invalid| error.0)
-        }
-        _ => Err(format!("{scheme:?} is not a scheme that this version knows; write {FORMS}")),
-    }
-}
-
-/// A plain name: whatever could lead out of the manifest's directory, or hide in it, is refused.
-fn file_name(name: &str) -> Result<&str, String> {
-    let why = if name.is_empty() {
-        "names no file"
-    } else if name.contains('/') {
-        "has a slash: the file must lie in the manifest's own directory"
-    } else if name.starts_with('.') {
-        "begins with a dot: hidden files, `.` and `..` are not served"
-    } else if name.len() > 255 {
-        "is longer than the 255 bytes that a file name may have"
-    } else if name.chars().any(char::is_control) {
-        "has a control character"
-    } else {
-        return Ok(name);
-    };
-    let shown: String = name.chars().take(80).collect();
-    Err(format!("file {shown:?} {why}; write file:NAME with the plain name of a file beside the manifest"))
-}
-
 fn texts(labels: &Labels) -> Texts {
     labels.iter().map(|(key, value)| (key.clone(), value.clone())).collect()
 }
 
-fn selector(labels: Option<&Labels>) -> Checked<Texts> {
+fn selector(at: &str, labels: Option<&Labels>) -> Checked<Texts> {
     let Some(labels) = labels else { return Ok(Texts::new()) };
     check_labels(labels)
-        .map_err(|(key, why)| FieldError::new(format!("spec.selector.matchLabels.{key}").trim_end_matches('.'), why))?;
+        .map_err(|(key, why)| FieldError::new(format!("{at}.matchLabels.{key}").trim_end_matches('.'), why))?;
     Ok(texts(labels))
 }
 
@@ -209,12 +148,17 @@ fn deadlines(typed: Option<&Deadlines>, poll_interval: Duration) -> Checked<mode
     })
 }
 
-fn max_bytes(spec: &OtaRolloutSpec) -> Checked<Option<u64>> {
+fn max_bytes(
+    spec: &OtaRolloutSpec,
+    artifact: &model::ArtifactSpec,
+    variants: Option<&model::Variants>,
+) -> Checked<Option<u64>> {
     let Some(typed) = &spec.max_bytes else { return Ok(None) };
     let bytes = parse_bytes(&typed.0).map_err(|error| FieldError::new("spec.maxBytes", error.0))?;
-    if i64::try_from(bytes).is_ok_and(|bytes| bytes < spec.artifact.size_bytes) {
-        let why =
-            format!("is {bytes}, less than the artifact's {}: nobody could download it", spec.artifact.size_bytes);
+    let others = variants.iter().flat_map(|variants| &variants.others).map(|variant| variant.artifact.size);
+    let size = others.fold(artifact.size, u64::max);
+    if bytes < size {
+        let why = format!("is {bytes}, less than the artifact's {size}: nobody could download it");
         return Err(FieldError::new("spec.maxBytes", why));
     }
     Ok(Some(bytes))

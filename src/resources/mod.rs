@@ -14,20 +14,22 @@ mod labels;
 mod object;
 mod rollout;
 mod status;
+mod windows;
 
 pub use amount::IntOrPercent;
 pub use bytes::{IntOrBytes, parse_bytes};
-pub use check::{Schema, problems};
+pub use check::{Schema, problems, schema_of};
 pub use convert::{Setting, gateway, rollout};
 pub use crds::{Crd, crds};
 pub use document::{Document, Limits, Unreadable, documents};
 pub use gateway::{Auth, EdgeGateway, EdgeGatewaySpec};
 pub use labels::check_labels;
 pub use object::{Kinds, Object, is_object_name};
-pub use rollout::{Artifact, ConfirmBy, Deadlines, MatchLabels, OtaRollout, OtaRolloutSpec, Strategy, Wave};
+pub use rollout::{Artifact, ConfirmBy, Deadlines, MatchLabels, OtaRollout, OtaRolloutSpec, Strategy, Variant, Wave};
 pub use status::{
     ArtifactStatus, EdgeGatewayStatus, FailureStatus, OtaRolloutStatus, Summary, UpdateStatus, WaveStatus,
 };
+pub use windows::{Day, WhenClockUnknown, Window};
 
 /// The group of every kind.
 pub const GROUP: &str = "lamplighter.dev";

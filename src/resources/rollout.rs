@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::labels::{Labels, labels_schema};
+use super::windows::{WhenClockUnknown, Window};
 use super::{IntOrBytes, IntOrPercent, OtaRolloutStatus};
 
 /// Brings the selected gateways to one artifact, wave by wave.
@@ -34,7 +35,7 @@ use super::{IntOrBytes, IntOrPercent, OtaRolloutStatus};
 )]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-validations" = [{
-    "rule": "!has(self.maxBytes) || type(self.maxBytes) != int || self.maxBytes >= self.artifact.sizeBytes",
+    "rule": "!has(self.maxBytes) || type(self.maxBytes) != int || !has(self.artifact.sizeBytes) || self.maxBytes >= self.artifact.sizeBytes",
     "message": "maxBytes is less than artifact.sizeBytes: nobody could download it",
 }]))]
 pub struct OtaRolloutSpec {
@@ -61,6 +62,15 @@ pub struct OtaRolloutSpec {
     /// artifact, else Feedback. Default: Auto.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confirm_by: Option<ConfirmBy>,
+    /// When updates may start, at most 16 windows; it is open when one of them is. What a gateway took before a window's
+    /// end goes on. Default: at all times.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 16))]
+    pub windows: Option<Vec<Window>>,
+    /// What windows are worth while the site does not know what time it is. Hold: they are closed. Allow: they are open.
+    /// Default: Hold.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub when_clock_unknown: Option<WhenClockUnknown>,
     /// Offer nothing new and open no wave; updates that a gateway took already go on. Default: false.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paused: Option<bool>,
@@ -70,9 +80,13 @@ pub struct OtaRolloutSpec {
     pub cancelled: Option<bool>,
 }
 
-/// A firmware file.
+/// A firmware file, or one for each type of hardware.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(extend("x-kubernetes-validations" = [{
+    "rule": "has(self.variants) ? !has(self.sources) && !has(self.digest) && !has(self.sizeBytes) : has(self.sources) && has(self.digest) && has(self.sizeBytes)",
+    "message": "write either sources, digest and sizeBytes, or variants",
+}]))]
 pub struct Artifact {
     /// What it is: gateways report a version per artifact name. Letters, digits, '-', '.' and '_'.
     #[schemars(length(min = 1, max = 64), regex(pattern = r"^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$"))]
@@ -82,16 +96,49 @@ pub struct Artifact {
     pub version: String,
     /// Where to get it, tried in order: `https://HOST/PATH`, `http://HOST/PATH`, `oci://REGISTRY/REPOSITORY:TAG` or
     /// `…@sha256:DIGEST` (the layer whose digest is the one below), `file:NAME` for a file beside the manifest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 8), inner(length(min = 1, max = 2048)))]
-    #[schemars(extend("x-kubernetes-validations" = [{
+    #[schemars(extend("x-kubernetes-validations" = source_rules()))]
+    pub sources: Option<Vec<String>>,
+    /// The file's hash, `sha256:` and 64 lower-case hex digits, as `sha256sum` prints them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 71), regex(pattern = r"^sha256:[0-9a-f]{64}$"))]
+    pub digest: Option<String>,
+    /// The file's exact size in bytes, as `stat -c %s` prints it. A longer file is refused while it is read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1_099_511_627_776_i64))]
+    pub size_bytes: Option<i64>,
+    /// Instead of sources, digest and sizeBytes: a file for each type of hardware. The first that matches a gateway
+    /// counts, and stays when the gateway's labels change later; a gateway that none matches is skipped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 8))]
+    pub variants: Option<Vec<Variant>>,
+}
+
+/// What the server can tell of a source; the conversion tells more.
+fn source_rules() -> serde_json::Value {
+    serde_json::json!([{
         "rule": r"self.all(source, source.matches('^(https?://[^/]+.*|oci://[^/]+/.+|file:[^/.][^/]*)$'))",
         "message": "write https://HOST/PATH, http://HOST/PATH, oci://REGISTRY/REPOSITORY:TAG, or file:NAME for a plain file",
-    }]))]
+    }])
+}
+
+/// A firmware file for one type of hardware.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Variant {
+    /// Which gateways get it: by labels of their EdgeGateway, or, with `attr.lamplighter.dev/KEY`, by an attribute that
+    /// they report.
+    #[serde(rename = "match")]
+    pub matches: MatchLabels,
+    /// Where to get it, as for one file.
+    #[schemars(length(min = 1, max = 8), inner(length(min = 1, max = 2048)))]
+    #[schemars(extend("x-kubernetes-validations" = source_rules()))]
     pub sources: Vec<String>,
-    /// The file's hash, `sha256:` and 64 lower-case hex digits, as `sha256sum` prints them.
+    /// The file's hash, `sha256:` and 64 lower-case hex digits.
     #[schemars(length(max = 71), regex(pattern = r"^sha256:[0-9a-f]{64}$"))]
     pub digest: String,
-    /// The file's exact size in bytes, as `stat -c %s` prints it. A longer file is refused while it is read.
+    /// The file's exact size in bytes.
     #[schemars(range(min = 1, max = 1_099_511_627_776_i64))]
     pub size_bytes: i64,
 }

@@ -61,7 +61,7 @@ impl Shell {
             match strangers.get(name).filter(|(id, _)| !known.contains_key::<ControllerId>(id)) {
                 Some((id, stranger)) if !stranger.contested => newcomers.push(Newcomer {
                     controller_id: id.clone(),
-                    token: stranger.token,
+                    token: stranger.credential.own(),
                     labels: labels.clone(),
                     from: stranger.from.to_string(),
                 }),

@@ -1,4 +1,5 @@
-//! Site time from the kernel's boot clock, and back again after a restart or a standstill.
+//! Site time from the kernel's boot clock, and back again after a restart or a standstill; beside it the wall clock, if it is
+//! trusted.
 
 use std::cell::Cell;
 use std::fs;
@@ -6,6 +7,10 @@ use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 
+use tracing::{info, warn};
+
+use super::report::ClockLine;
+use super::wall_clock::{Trust, WallClock, wall_text};
 use crate::model::{Now, Presence, SiteTime};
 use crate::store::SavedTime;
 
@@ -22,11 +27,19 @@ pub struct Clock {
     /// How much of the boot clock's time did not count.
     skipped: Cell<Duration>,
     stood_still: Cell<Option<Duration>>,
+    wall: WallClock,
+    /// Whether the wall clock was trusted when it was looked at last.
+    trusted: Cell<Option<bool>>,
 }
 
 impl Clock {
     /// Goes on where the store says that site time was. `told` is the interval at which gateways poll.
     pub fn resumed(saved: &SavedTime, told: Duration) -> Self {
+        Self::beside(WallClock::new(saved.trusted), saved, told)
+    }
+
+    /// The same with a wall clock of the caller's.
+    fn beside(wall: WallClock, saved: &SavedTime, told: Duration) -> Self {
         // without a boot id every start counts as another boot, which only makes deadlines later
         let boot_id = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned();
         let boot = boot_clock();
@@ -39,13 +52,38 @@ impl Clock {
             seen: Cell::new(boot),
             skipped: Cell::default(),
             stood_still: Cell::default(),
+            wall,
+            trusted: Cell::default(),
         }
     }
 
     /// This moment.
     pub fn now(&self) -> Now {
-        let wall = jiff::Timestamp::now().as_millisecond();
-        Now { site: self.site(boot_clock()), wall: Some(wall) }
+        let (wall, trust) = self.wall.look();
+        if self.trusted.replace(Some(trust.is_given())) != Some(trust.is_given()) {
+            if trust.is_given() {
+                info!(trust = trust.words(wall), "the wall clock is trusted");
+            } else {
+                warn!(why = trust.words(wall), "the wall clock is not trusted: windows follow whenClockUnknown");
+            }
+        }
+        Now { site: self.site_now(), wall: trust.is_given().then_some(wall) }
+    }
+
+    /// This moment's site time, without asking the kernel about the wall clock: for what happens often.
+    pub fn site_now(&self) -> SiteTime {
+        self.site(boot_clock())
+    }
+
+    /// The wall clock, for people.
+    pub fn line(&self) -> ClockLine {
+        let (wall, trust) = self.wall.look();
+        ClockLine {
+            time: wall_text(wall),
+            trusted: trust.is_given(),
+            synchronised: trust == Trust::Synchronised,
+            why: trust.words(wall),
+        }
     }
 
     /// While we stood still nobody could poll or report, so of a standstill only half an interval counts: that fails no
@@ -71,17 +109,21 @@ impl Clock {
         self.longest.set(longest(told));
     }
 
-    /// Somebody must look at the clock this often for a standstill to be told from a quiet site.
+    /// Somebody must look at the clocks this often: for a standstill to be told from a quiet site, and for a wall clock that
+    /// is set, or trusted from now on, to be noticed while nothing else happens.
     pub fn heartbeat(&self) -> Duration {
-        self.longest.get() / 2
+        (self.longest.get() / 2).min(LONGEST_HEARTBEAT)
     }
 
     /// This moment as it goes to disk.
     pub fn saved(&self, site: SiteTime) -> SavedTime {
         let boot_ms = u64::try_from(boot_clock().as_millis()).unwrap_or(u64::MAX);
-        SavedTime { site, boot_id: self.boot_id.clone(), boot_ms }
+        SavedTime { site, boot_id: self.boot_id.clone(), boot_ms, trusted: self.wall.mark() }
     }
 }
+
+/// A clock that is set counts after this at the latest.
+const LONGEST_HEARTBEAT: Duration = Duration::from_secs(30);
 
 /// Without a look for longer than half an interval the process stood still.
 fn longest(told: Duration) -> Duration {
@@ -97,7 +139,10 @@ fn boot_clock() -> Duration {
 
 #[cfg(test)]
 mod tests {
+    use std::rc::Rc;
+
     use super::*;
+    use crate::site::wall_clock::Reading;
 
     fn clock(saved: &SavedTime) -> Clock {
         Clock::resumed(saved, Duration::from_secs(60))
@@ -115,6 +160,33 @@ mod tests {
         assert_eq!((at(661), at(690)), (91, 120), "and goes on from there");
         assert_eq!(clock.stood_still(), Some(Duration::from_secs(600)));
         assert_eq!(clock.stood_still(), None);
+    }
+
+    #[test]
+    fn a_clock_that_says_1970_is_no_wall_clock_until_it_is_set() {
+        let said = Rc::new(Cell::new(Reading { wall: 12_000, synchronised: false }));
+        let told = said.clone();
+        let saved = SavedTime::default();
+        let clock =
+            Clock::beside(WallClock::reading(saved.trusted, move || told.get()), &saved, Duration::from_secs(60));
+        let before = clock.now();
+        assert_eq!(before.wall, None);
+        assert!(clock.line().why.contains("1970-01-01T00:00:12Z"), "{}", clock.line().why);
+        assert_eq!(clock.saved(before.site).trusted, None);
+
+        let summer = 1_814_400_000_000;
+        said.set(Reading { wall: summer, synchronised: true });
+        let after = clock.now();
+        assert_eq!(after.wall, Some(summer));
+        assert!(after.site.since(before.site) < Duration::from_secs(10), "56 years are nothing to site time");
+        assert_eq!(clock.saved(after.site).trusted, Some(summer));
+        assert!(clock.heartbeat() <= Duration::from_secs(15), "by then at the latest it is noticed");
+    }
+
+    #[test]
+    fn a_clock_that_is_set_is_noticed_within_half_a_minute_however_seldom_gateways_poll() {
+        let clock = Clock::resumed(&SavedTime::default(), Duration::from_secs(86_000));
+        assert_eq!(clock.heartbeat(), Duration::from_secs(30));
     }
 
     #[test]

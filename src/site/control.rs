@@ -16,17 +16,19 @@ use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use serde::de::DeserializeOwned;
 use tokio::net::{UnixListener, UnixStream};
-use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 use tokio::time::timeout;
 use tracing::{debug, warn};
 
-use super::report::{self, Acceptance, JournalFilter, no_such_gateway};
+use super::peer;
+use super::report::{self, Acceptance, JournalFilter, Wanted};
 use crate::artifact::Keeper;
-use crate::device::Envelope;
-use crate::model::{Digest, Event, ObjectName, Order};
+use crate::intake::Manifests;
+use crate::model::{Digest, Listing, ObjectName};
+use crate::resources::Limits;
 
 /// A question of a person, answered between two steps.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Query {
     /// The site at a glance.
     Status,
@@ -34,12 +36,20 @@ pub enum Query {
     Gateways,
     /// One gateway, by name or controller id.
     Why(String),
+    /// One rollout, by name.
+    WhyRollout(String),
+    /// What rollouts would do: all, or the one of this name.
+    Plan(Option<String>),
+    /// What would be done were this declared.
+    PlanWith(Listing),
     /// Rows of the journal.
     Journal(JournalFilter),
     /// The artifacts that are known.
     Artifacts,
     /// Gateways that nobody declared are let in; by whom.
     Accept(Acceptance, String),
+    /// What a person says on the spot, and who it was.
+    Order(Wanted, String),
     /// What is said in the API about one of its objects. Only what writes there asks.
     Object(ObjectName),
     /// Was a drop with this content accepted at any time? Only the drop directory asks.
@@ -51,8 +61,8 @@ pub enum Query {
 pub enum Answer {
     /// A JSON document.
     Json(Vec<u8>),
-    /// There is no gateway of this name.
-    NoSuchGateway(String),
+    /// There is nothing of this name; what else was meant.
+    Nobody(String),
     /// It cannot be done as it was asked; why.
     Refused(String),
     /// The disk does not give it; why.
@@ -74,8 +84,8 @@ const HEADER_TIMEOUT: Duration = Duration::from_secs(5);
 #[derive(Debug, Clone)]
 pub(super) struct Control {
     pub keeper: Rc<Keeper>,
+    pub manifests: watch::Receiver<Manifests>,
     pub queries: mpsc::Sender<Asked>,
-    pub events: mpsc::Sender<Envelope>,
 }
 
 /// Binds the socket in the place of one that an earlier process left; the state directory's lock says that it is gone.
@@ -123,10 +133,10 @@ pub(super) async fn serve(listener: UnixListener, control: Control) {
 }
 
 async fn connection(stream: UnixStream, control: Control) {
-    let who = stream.peer_cred().map_or_else(|_| "unknown".into(), |peer| format!("uid {}", peer.uid()));
+    let uid = peer::uid(&stream);
     let service = service_fn(|request| {
-        let (control, who) = (control.clone(), who.clone());
-        async move { Ok::<_, std::convert::Infallible>(answer(request, control, who).await) }
+        let control = control.clone();
+        async move { Ok::<_, std::convert::Infallible>(answer(request, control, uid).await) }
     });
     let served = hyper::server::conn::http1::Builder::new()
         .timer(TokioTimer::new())
@@ -143,7 +153,7 @@ fn no_such_path() -> Response<Full<Bytes>> {
     error(StatusCode::NOT_FOUND, "this site knows no such path; it may be older than this command")
 }
 
-async fn answer(request: Request<Incoming>, control: Control, who: String) -> Response<Full<Bytes>> {
+async fn answer(request: Request<Incoming>, control: Control, uid: Option<u32>) -> Response<Full<Bytes>> {
     let path = request.uri().path();
     let query = match (request.method(), path) {
         (&Method::GET, "/v1/status") => Query::Status,
@@ -154,13 +164,23 @@ async fn answer(request: Request<Incoming>, control: Control, who: String) -> Re
             Err(why) => return error(StatusCode::BAD_REQUEST, &why),
         },
         (&Method::POST, "/v1/accept") => match body(request).await {
-            Ok(wanted) => Query::Accept(wanted, who),
+            Ok(wanted) => Query::Accept(wanted, peer::name(uid).await),
             Err(why) => return error(StatusCode::BAD_REQUEST, &why),
         },
-        (&Method::POST, "/v1/artifacts/prune") => return prune(&control, who).await,
-        (&Method::POST, "/v1/resume") => return order(&control, Order::Resume, who).await,
-        (&Method::GET, _) => match path.strip_prefix("/v1/why/") {
-            Some(name) => Query::Why(percent_encoding::percent_decode_str(name).decode_utf8_lossy().into_owned()),
+        (&Method::POST, "/v1/artifacts/prune") => return prune(&control, peer::name(uid).await).await,
+        (&Method::POST, "/v1/orders") => match body(request).await {
+            Ok(wanted) => Query::Order(wanted, peer::name(uid).await),
+            Err(why) => return error(StatusCode::BAD_REQUEST, &why),
+        },
+        // how it was said before there were other orders
+        (&Method::POST, "/v1/resume") => Query::Order(Wanted::Resume { rollout: None }, peer::name(uid).await),
+        (&Method::POST, "/v1/plan") => match text(request).await {
+            Ok(text) => Query::PlanWith(read(&control.manifests, text).await),
+            Err(why) => return error(StatusCode::BAD_REQUEST, &why),
+        },
+        (&Method::GET, "/v1/plan") => Query::Plan(None),
+        (&Method::GET, _) => match named(path) {
+            Some(query) => query,
             None => return no_such_path(),
         },
         _ => return no_such_path(),
@@ -171,7 +191,7 @@ async fn answer(request: Request<Incoming>, control: Control, who: String) -> Re
     }
     match answer.await {
         Ok(Answer::Json(json)) => json_response(StatusCode::OK, json),
-        Ok(Answer::NoSuchGateway(name)) => error(StatusCode::NOT_FOUND, &no_such_gateway(&name)),
+        Ok(Answer::Nobody(why)) => error(StatusCode::NOT_FOUND, &why),
         Ok(Answer::Refused(why)) => error(StatusCode::BAD_REQUEST, &why),
         Ok(Answer::Unreadable(why)) => {
             error(StatusCode::SERVICE_UNAVAILABLE, &format!("{why}; look at the log and the disk, then ask again"))
@@ -186,22 +206,38 @@ async fn answer(request: Request<Incoming>, control: Control, who: String) -> Re
     }
 }
 
+/// Questions about one thing, whose name ends the path.
+fn named(path: &str) -> Option<Query> {
+    let (question, name) = path.rsplit_once('/')?;
+    let name = percent_encoding::percent_decode_str(name).decode_utf8_lossy().into_owned();
+    match question {
+        "/v1/why" => Some(Query::Why(name)),
+        "/v1/why-rollout" => Some(Query::WhyRollout(name)),
+        "/v1/plan" => Some(Query::Plan(Some(name))),
+        _ => None,
+    }
+}
+
+/// A manifest's text.
+async fn text(request: Request<Incoming>) -> Result<Bytes, String> {
+    let most = usize::try_from(Limits::FILE_BYTES).unwrap_or(usize::MAX);
+    let read = Limited::new(request.into_body(), most).collect();
+    let body = timeout(HEADER_TIMEOUT, read).await.map_err(|_| "the manifest did not arrive".to_owned())?;
+    Ok(body.map_err(|error| format!("the manifest cannot be taken: {error}"))?.to_bytes())
+}
+
+/// What a manifest would say in the first of the site's directories.
+async fn read(manifests: &watch::Receiver<Manifests>, text: Bytes) -> Listing {
+    let manifests = manifests.borrow().clone();
+    tokio::task::spawn_blocking(move || manifests.would_say(&text)).await.unwrap_or_default()
+}
+
 /// What a request says in JSON.
 async fn body<T: DeserializeOwned>(request: Request<Incoming>) -> Result<T, String> {
     let read = Limited::new(request.into_body(), LARGEST_BODY).collect();
     let body = timeout(HEADER_TIMEOUT, read).await.map_err(|_| "the body did not arrive".to_owned())?;
     let body = body.map_err(|error| error.to_string())?.to_bytes();
     serde_json::from_slice(&body).map_err(|error| format!("the body is not what this version reads: {error}"))
-}
-
-/// An order is answered once it is on disk.
-async fn order(control: &Control, order: Order, who: String) -> Response<Full<Bytes>> {
-    let (reply, verdict) = oneshot::channel();
-    let sent = control.events.send((Event::Order(order, who), Some(reply))).await.is_ok();
-    if sent && verdict.await.is_ok() {
-        return json_response(StatusCode::OK, b"{}".to_vec());
-    }
-    error(StatusCode::SERVICE_UNAVAILABLE, "the order could not be saved; look at the log and give it again")
 }
 
 /// What went is answered once it is on disk that it went.

@@ -36,9 +36,9 @@ impl Core {
     }
 
     /// The site as it stood when its store was last written, for people to read: what is derived is derived again, and
-    /// nothing of it may be committed.
-    pub fn at_rest(snapshot: Snapshot, settings: Settings) -> Self {
-        let now = Now { site: snapshot.time.site, wall: None };
+    /// nothing of it may be committed. `wall`: when that was, by the wall clock.
+    pub fn at_rest(snapshot: Snapshot, settings: Settings, wall: Option<i64>) -> Self {
+        let now = Now { site: snapshot.time.site, wall };
         let mut core = Self::rebuild(snapshot, settings, ActionId::base(0));
         // what the last list showed is in the records of its objects
         core.state.listed = true;

@@ -19,6 +19,15 @@ pub struct Outlook {
     pub objects: Vec<(ObjectName, bool)>,
     /// When to step again although nothing happens.
     pub next_due: Option<SiteTime>,
+    /// When to step again because windows open or end; no deadline, so that no site time is saved for it.
+    pub next_change: Option<SiteTime>,
+}
+
+impl Outlook {
+    /// When to step again although nothing happens.
+    pub fn wakes_at(&self) -> Option<SiteTime> {
+        self.next_due.into_iter().chain(self.next_change).min()
+    }
 }
 
 /// Makes outlooks; gateways with the same order share the artifact's description.
@@ -33,10 +42,19 @@ impl Views {
     pub(super) fn outlook(&mut self, state: &State, changes: &Changes) -> Outlook {
         let first = !std::mem::replace(&mut self.complete, true);
         let board = if first { self.board(state, state.gateways.keys()) } else { self.board(state, &changes.seen) };
-        let concerned = !changes.rollouts.is_empty() || !changes.members.is_empty();
+        // which variants are wanted before the freeze depends on what gateways are
+        let may_choose = |rollout: &Rollout| rollout.frozen.is_none() && rollout.spec.variants.is_some();
+        let chosen = || !changes.gateways.is_empty() && state.rollouts.values().any(may_choose);
+        let concerned = !changes.rollouts.is_empty() || !changes.members.is_empty() || chosen();
         let wanted = (first || concerned).then(|| wanted(state));
         self.shared.retain(|_, artifact| Rc::strong_count(artifact) > 1);
-        Outlook { board, wanted, objects: objects(state, changes), next_due: engine::next_due(state) }
+        Outlook {
+            board,
+            wanted,
+            objects: objects(state, changes),
+            next_due: engine::next_due(state),
+            next_change: engine::next_change(state),
+        }
     }
 
     fn board<'i>(
@@ -97,5 +115,5 @@ fn objects(state: &State, changes: &Changes) -> Vec<(ObjectName, bool)> {
 }
 
 fn wanted(state: &State) -> Vec<ArtifactSpec> {
-    united(engine::wanted_artifacts(state).into_values())
+    united(engine::wanted_artifacts(state))
 }

@@ -8,8 +8,8 @@ use crate::engine::{
 };
 use crate::model::{ActionId, RolloutId, SiteTime, WaitingReason};
 use crate::store::{
-    ActionRecord, ArtifactRecord, Batch, DropRecord, FrozenRecord, GatewayRecord, MemberRecord, RolloutRecord,
-    ServedRecord, SiteRecord, Snapshot, StepRecord, TrippedRecord, WaveRecord,
+    ActionRecord, ArtifactRecord, Batch, DropRecord, FrozenRecord, GatewayRecord, MemberRecord, OrderRecord,
+    RolloutRecord, ServedRecord, SiteRecord, Snapshot, StepRecord, TrippedRecord, WaveRecord,
 };
 
 /// What a step changed, as one transaction. Its time is filled in at the commit.
@@ -31,6 +31,7 @@ pub(super) fn batch(state: &State, changes: Changes) -> Batch {
             })
             .collect(),
         drops: with(changes.drops, |digest| state.drops.get(digest).map(|order| DropRecord { order: *order })),
+        orders: with(changes.orders, |order| state.orders.get(order).cloned().map(OrderRecord)),
         journal: changes.journal,
     }
 }
@@ -53,6 +54,7 @@ pub(super) fn state(snapshot: Snapshot, settings: Settings, action_base: ActionI
             .map(|(digest, record)| (digest, Artifact { sums: Some(record.sums), failed: None, names: record.names }))
             .collect(),
         drops: snapshot.drops.into_iter().map(|(digest, record)| (digest, record.order)).collect(),
+        orders: snapshot.orders.into_iter().map(|(order, OrderRecord(given))| (order, given)).collect(),
         listed: false,
         refused: Vec::new(),
         api: Default::default(),
@@ -75,17 +77,25 @@ pub(super) fn state(snapshot: Snapshot, settings: Settings, action_base: ActionI
 }
 
 fn new_site(action_base: ActionId) -> Site {
-    Site { action_base, action_next: action_base, rollout_next: RolloutId(1), arrivals: 0, lost: false, cluster: None }
+    Site {
+        action_base,
+        action_next: action_base,
+        rollout_next: RolloutId(1),
+        arrivals: 0,
+        lost: false,
+        told: None,
+        cluster: None,
+    }
 }
 
 fn site_record(site: &Site) -> SiteRecord {
-    let Site { action_base, action_next, rollout_next, arrivals, lost, cluster } = *site;
-    SiteRecord { action_base, action_next, rollout_next, arrivals, lost, cluster }
+    let Site { action_base, action_next, rollout_next, arrivals, lost, told, cluster } = *site;
+    SiteRecord { action_base, action_next, rollout_next, arrivals, lost, told, cluster }
 }
 
 fn site(record: &SiteRecord) -> Site {
-    let SiteRecord { action_base, action_next, rollout_next, arrivals, lost, cluster } = *record;
-    Site { action_base, action_next, rollout_next, arrivals, lost, cluster }
+    let SiteRecord { action_base, action_next, rollout_next, arrivals, lost, told, cluster } = *record;
+    Site { action_base, action_next, rollout_next, arrivals, lost, told, cluster }
 }
 
 fn gateway_record(gateway: &Gateway) -> GatewayRecord {
@@ -182,6 +192,7 @@ fn rollout(record: RolloutRecord) -> Rollout {
         queue: Rc::default(),
         // at once: what is due is not on disk
         next_due: Some(SiteTime::default()),
+        gate: None,
     }
 }
 
@@ -189,6 +200,7 @@ fn member_record(member: &Member) -> MemberRecord {
     MemberRecord {
         wave: member.wave,
         joiner: member.joiner,
+        variant: member.variant,
         step: match member.step {
             Step::Waiting(_) => StepRecord::Waiting,
             Step::Offered => StepRecord::Offered,
@@ -214,6 +226,7 @@ fn member(record: MemberRecord) -> Member {
     Member {
         wave: record.wave,
         joiner: record.joiner,
+        variant: record.variant,
         key: 0,
         step: match record.step {
             // decided again at the first step

@@ -20,7 +20,7 @@ use super::site_file::{self, Standing};
 use super::wanted;
 use crate::artifact::{Keeper, LeastSpeed, Patience, Uplink};
 use crate::config::{SiteConfig, SiteFile};
-use crate::device::{self, Board, Caps, Context, Envelope, Opened, Presence, Sink, Strangers, ddi};
+use crate::device::{self, Attendance, Board, Caps, Context, Envelope, Opened, Sink, Strangers, ddi};
 use crate::intake::drops::{self, Drops};
 use crate::intake::{self, Manifests, Pace};
 use crate::kube;
@@ -52,8 +52,8 @@ pub async fn run(file: SiteFile, config: SiteConfig, mut stop: watch::Receiver<b
     let context = context(&config, tokens, &clock, &keeper, events_in.clone());
     let (manifests, manifests_seen) = watch::channel(site_file::manifests(&config));
     let (said, said_by_file) = watch::channel(None);
-    let standing = Standing::new(&file.path, clock.now().site);
-    context.tls.replace(tls);
+    let standing = Standing::new(&file.path, clock.site_now());
+    context.prove_with(tls);
     let api = api::settings(&config);
     let objects = api.as_ref().map(|_| kube::Objects::new());
     let notices = Rc::new(Notices::default());
@@ -71,6 +71,7 @@ pub async fn run(file: SiteFile, config: SiteConfig, mut stop: watch::Receiver<b
         devices: context.clone(),
         notices: notices.clone(),
         next_due: None,
+        next_change: None,
         saved_at: recalled.snapshot.time.site,
         trouble: None,
         config: config.clone(),
@@ -111,7 +112,7 @@ pub async fn run(file: SiteFile, config: SiteConfig, mut stop: watch::Receiver<b
     }
     spawn_local(control::serve(
         people,
-        Control { queries: queries_in, events: events_in.clone(), keeper: keeper.clone() },
+        Control { queries: queries_in, manifests: shell.manifests.subscribe(), keeper: keeper.clone() },
     ));
     let reports = events_in.clone();
     spawn_local(async move {
@@ -198,9 +199,9 @@ fn context(
     let strangers = Strangers::new(devices.registration, devices.registration_labels.clone());
     let context = Context::new(
         Rc::new(RefCell::new(Board::default())),
-        Rc::new(RefCell::new(Presence::new(site_file::pacing(config)))),
+        Rc::new(RefCell::new(Attendance::new(site_file::pacing(config)))),
         site_file::device_settings(config, tokens),
-        Rc::new(move || clock.now().site),
+        Rc::new(move || clock.site_now()),
         Rc::new(open),
         Rc::new(move |digest| damaged.invalidate(digest)),
         Sink::new(events),

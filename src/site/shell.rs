@@ -21,7 +21,7 @@ use super::site_file::{Said, Standing};
 use super::trouble::Trouble;
 use crate::artifact::Keeper;
 use crate::config::SiteConfig;
-use crate::device::{Board, Context, Envelope, Presence};
+use crate::device::{Attendance, Board, Context, Envelope};
 use crate::engine::Settings;
 use crate::intake::Manifests;
 use crate::intake::drops::DropLine;
@@ -43,7 +43,7 @@ pub(super) struct Shell {
     pub store: Handle,
     pub clock: Rc<Clock>,
     pub board: Rc<RefCell<Board>>,
-    pub presence: Rc<RefCell<Presence>>,
+    pub presence: Rc<RefCell<Attendance>>,
     pub keeper: Rc<Keeper>,
     pub wanted: watch::Sender<Vec<ArtifactSpec>>,
     /// Drops that wait or were refused.
@@ -54,6 +54,8 @@ pub(super) struct Shell {
     pub devices: Rc<Context>,
     pub notices: Rc<Notices>,
     pub next_due: Option<SiteTime>,
+    /// When windows open or end.
+    pub next_change: Option<SiteTime>,
     pub saved_at: SiteTime,
     /// While there is some, nothing moves.
     pub trouble: Option<Trouble>,
@@ -98,6 +100,9 @@ impl Shell {
                 Woken::Stop => return,
                 Woken::Query((Query::Accept(wanted, who), answer)) => {
                     let _ = answer.send(self.accept(wanted, who).await);
+                }
+                Woken::Query((Query::Order(wanted, who), answer)) => {
+                    let _ = answer.send(self.order(wanted, who).await);
                 }
                 Woken::Query((query, answer)) => {
                     let _ = answer.send(self.answer(query).await);
@@ -184,6 +189,7 @@ impl Shell {
             });
         }
         self.next_due = outlook.next_due;
+        self.next_change = outlook.next_change;
     }
 
     /// A failed commit is a crash that we survive: its outcome is unknown, so the state is rebuilt from what the disk says.
@@ -225,9 +231,10 @@ impl Shell {
             self.board.borrow_mut().clear();
         }
         self.core = Core::rebuild(recalled.snapshot, settings(&self.config), action_base());
-        let now = self.clock.now().site;
-        let gateways = self.core.state().gateways.iter();
-        let known = gateways.map(|(id, gateway)| (id.clone(), gateway.presence, gateway.interval, gateway.client));
+        let now = self.clock.site_now();
+        let state = self.core.state();
+        let known = state.gateways.iter();
+        let known = known.map(|(id, gateway)| (id.clone(), gateway.presence, state.comes_by(gateway), gateway.client));
         let mut presence = self.presence.borrow_mut();
         presence.start(now, known);
         let gateways = self.core.state().gateways.iter();
@@ -246,9 +253,10 @@ impl Shell {
         if let Some(trouble) = &self.trouble {
             return trouble.again();
         }
-        let now = self.clock.now().site;
+        let now = self.clock.site_now();
         let save = self.next_due.map(|_| self.saved_at.plus(SAVE_EVERY));
-        let next = [self.next_due, self.presence.borrow().next_due(), save].into_iter().flatten().min();
+        let next =
+            [self.next_due, self.next_change, self.presence.borrow().next_due(), save].into_iter().flatten().min();
         let heartbeat = self.clock.heartbeat();
         // a millisecond late rather than early: waking early would spin until the deadline
         let wait = next.map_or(heartbeat, |at| at.since(now) + Duration::from_millis(1));
@@ -259,7 +267,7 @@ impl Shell {
         if let Some(trouble) = &self.trouble {
             return Answer::Trouble(trouble.why.clone());
         }
-        let (state, now) = (self.core.state(), self.clock.now().site);
+        let (state, now) = (self.core.state(), self.clock.site_now());
         let json = match query {
             Query::Status => {
                 let progress = |digest: &Digest| self.keeper.progress(digest);
@@ -268,14 +276,15 @@ impl Shell {
                 let link = self.objects.as_deref().and_then(api::notice);
                 serde_json::to_vec(&report::Status {
                     notices: link.into_iter().chain(self.notices.now()).collect(),
+                    clock: Some(self.clock.line()),
                     site_file: Some(self.site_file.line(now)),
                     pending: report::pending(&self.devices.strangers.borrow(), state, now),
                     guessers: report::guessers(self.devices.guessers(MOST_GUESSERS)),
                     ..status
                 })
             }
-            // it changes what is known, so it was taken out before
-            Query::Accept(..) => return Answer::Refused("ask again".into()),
+            // they change what is known, so they were taken out before
+            Query::Accept(..) | Query::Order(..) => return Answer::Refused("ask again".into()),
             Query::Gateways => serde_json::to_vec(&report::gateways(state)),
             Query::Artifacts => serde_json::to_vec(&report::artifacts(state, |digest| self.keeper.progress(digest))),
             Query::Object(name) => serde_json::to_vec(&report::object(state, self.clock.now(), &name)),
@@ -287,6 +296,22 @@ impl Shell {
                     Err(error) => return Answer::Unreadable(error.to_string()),
                 }
             }
+            Query::Plan(of) => match report::plans(state, now, of.as_deref()) {
+                Ok(plans) => serde_json::to_vec(&plans),
+                Err(why) => return Answer::Nobody(why),
+            },
+            Query::PlanWith(listing) => {
+                let now = self.clock.now();
+                serde_json::to_vec(&report::plans_with(state, now, listing.intents, listing.refused))
+            }
+            Query::WhyRollout(who) => {
+                let rows = self.store.journal(report::ROWS_FOR_WHY).await.unwrap_or_default();
+                let rows: Vec<_> = rows.into_iter().map(|row| row.entry).collect();
+                match report::rollout_why(state, now, &who, &rows) {
+                    Ok(why) => serde_json::to_vec(&why),
+                    Err(why) => return Answer::Nobody(why),
+                }
+            }
             Query::Why(who) => {
                 let rows = self.store.journal(report::ROWS_FOR_WHY).await.unwrap_or_default();
                 let rows: Vec<_> = rows.into_iter().map(|row| row.entry).collect();
@@ -295,7 +320,7 @@ impl Shell {
                 let progress = |id: &ControllerId| presence.progress(id.as_str()).cloned();
                 match report::why(state, now, &who, polled, progress, &rows) {
                     Some(why) => serde_json::to_vec(&why),
-                    None => return Answer::NoSuchGateway(who),
+                    None => return Answer::Nobody(report::no_such_gateway(state, &who)),
                 }
             }
         };
@@ -321,7 +346,7 @@ impl Shell {
 
     /// Saves site time and closes the store.
     pub async fn stop(self) {
-        let time = self.clock.saved(self.clock.now().site);
+        let time = self.clock.saved(self.clock.site_now());
         let saved = self.store.commit(Batch { time, ..Batch::default() }).await;
         let closed = self.store.close().await;
         if let Err(error) = saved.and(closed) {
@@ -331,11 +356,12 @@ impl Shell {
 }
 
 /// What the engine needs to know of the site file.
-pub(super) fn settings(config: &SiteConfig) -> Settings {
+pub fn settings(config: &SiteConfig) -> Settings {
     Settings {
         poll_interval: config.devices.poll_interval,
         download_slots: config.devices.load.downloads,
         version_keys: config.devices.version_keys.clone(),
+        time_zone: config.time_zone.clone(),
     }
 }
 

@@ -10,7 +10,7 @@ use super::run::uplink;
 use super::shell::{Shell, settings};
 use crate::config::{Change, SiteConfig, SiteFile};
 use crate::device::{Pacing, ddi};
-use crate::intake::{Manifests, Pace, Watch};
+use crate::intake::{Manifests, Pace, Watch, around};
 use crate::model::{Event, SiteTime};
 
 /// What the file says, or why it says nothing that could be in force. Nothing, until it was looked at.
@@ -54,7 +54,7 @@ pub(super) async fn follow(file: SiteFile, pace: Pace, said: watch::Sender<Said>
         let before = heard.count();
         let (file, known) = (file.clone(), last.clone());
         let looking = tokio::task::spawn_blocking(move || {
-            let watched = watch.renew(&directories(&file.path));
+            let watched = watch.renew(&around([file.path.as_path()]));
             let bytes = file.bytes().map_err(|error| error.to_string());
             let news = (known.as_ref() != Some(&bytes)).then(|| {
                 let bytes = bytes.as_ref().map_err(String::clone)?;
@@ -72,18 +72,10 @@ pub(super) async fn follow(file: SiteFile, pace: Pace, said: watch::Sender<Said>
     }
 }
 
-/// Where something happens when the file becomes another one: beside it, and beside what a link to it leads to.
-fn directories(file: &Path) -> Vec<PathBuf> {
-    let real = file.canonicalize().unwrap_or_else(|_| file.to_owned());
-    let mut dirs: Vec<_> = [file, &real].into_iter().filter_map(Path::parent).map(Path::to_owned).collect();
-    dirs.dedup();
-    dirs
-}
-
 impl Shell {
     /// Puts in force what can be of what the site file says now.
     pub async fn reload(&mut self, said: Result<SiteConfig, String>) {
-        let now = self.clock.now().site;
+        let now = self.clock.site_now();
         let new = match said {
             Ok(new) => new,
             Err(why) => {
@@ -120,6 +112,9 @@ impl Shell {
         let tokens = self.devices.settings.borrow().tokens.clone();
         self.devices.settings.replace(device_settings(config, tokens));
         self.presence.borrow_mut().set_pacing(pacing(config));
+        self.devices.limit(devices.load.connections, devices.load.per_address, devices.load.bytes_per_second);
+        let labels = devices.registration_labels.clone();
+        self.devices.strangers.borrow_mut().configure(devices.registration, labels);
         self.clock.set_told(devices.poll_interval);
         if (config.disk_reserve, &config.uplink) != (before.disk_reserve, &before.uplink) {
             self.keeper.configure(config.disk_reserve, uplink(config));

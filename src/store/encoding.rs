@@ -5,7 +5,9 @@ use std::io;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
 
-use super::record::{ArtifactRecord, DropRecord, GatewayRecord, MemberRecord, RolloutRecord, SavedTime, SiteRecord};
+use super::record::{
+    ArtifactRecord, DropRecord, GatewayRecord, MemberRecord, OrderRecord, RolloutRecord, SavedTime, SiteRecord,
+};
 use crate::model::JournalEntry;
 
 /// Something that is written with a version.
@@ -23,7 +25,7 @@ pub(super) trait Record: Serialize + DeserializeOwned {
 
 impl Record for SiteRecord {
     const KIND: &'static str = "the site's record";
-    /// 2: it belongs to a cluster.
+    /// 2: there may be orders that stand; it belongs to a cluster.
     const VERSION: u64 = 2;
     const OLDEST: u64 = 1;
 }
@@ -38,15 +40,15 @@ impl Record for GatewayRecord {
 }
 impl Record for RolloutRecord {
     const KIND: &'static str = "a rollout";
-    /// 2: sources in the network. 3: declared by a drop; it may be cancelled, for good. 4: declared by the API, and deleted
-    /// there.
+    /// 2: sources in the network. 3: declared by a drop; it may be cancelled, for good. 4: windows, variants; declared by the
+    /// API, and deleted there.
     const VERSION: u64 = 4;
     const OLDEST: u64 = 1;
 }
 impl Record for MemberRecord {
     const KIND: &'static str = "a member";
-    /// 2: its order may be cancelled, and it skipped for that.
-    const VERSION: u64 = 2;
+    /// 2: its order may be cancelled, and it skipped for that. 3: it has a variant, or none.
+    const VERSION: u64 = 3;
     const OLDEST: u64 = 1;
 }
 impl Record for ArtifactRecord {
@@ -60,6 +62,9 @@ impl Record for JournalEntry {
 }
 impl Record for DropRecord {
     const KIND: &'static str = "a drop";
+}
+impl Record for OrderRecord {
+    const KIND: &'static str = "an order";
 }
 impl Record for LostNote {
     const KIND: &'static str = "the note of a lost store";
@@ -110,7 +115,7 @@ mod tests {
 
     #[test]
     fn a_record_is_an_array_of_its_version_and_itself() {
-        let time = SavedTime { site: SiteTime(7), boot_id: "b".into(), boot_ms: 9 };
+        let time = SavedTime { site: SiteTime(7), boot_id: "b".into(), boot_ms: 9, trusted: None };
         let bytes = encode(&time).unwrap();
         assert_eq!(String::from_utf8_lossy(&bytes), r#"[1,{"site":7,"bootId":"b","bootMs":9}]"#);
         assert_eq!(decode::<SavedTime>(&bytes), Ok(time));
@@ -132,7 +137,7 @@ mod tests {
         let order = r#"{"id":"1000000001","open":true,"fetched":true}"#;
         let member = format!(r#"[1,{{"step":"Downloading","since":5,"attempts":1,"action":{order}}}]"#);
         let member = decode::<MemberRecord>(member.as_bytes()).unwrap();
-        assert!(!member.action.unwrap().cancelling && member.spent == 0);
+        assert!(!member.action.unwrap().cancelling && (member.spent, member.variant) == (0, 0));
         let second = r#"{"secs":1,"nanos":0}"#;
         let deadlines = format!(r#"{{"download":{second},"install":{second},"confirm":{second}}}"#);
         let deadlines: crate::model::Deadlines = serde_json::from_str(&deadlines).unwrap();
@@ -147,6 +152,29 @@ mod tests {
         let by_api = serde_json::to_string(&crate::model::DeclaredBy::Api(uid)).unwrap();
         assert_eq!(by_api, r#"{"Api":"0b6f2d1e-00aa-4c51-9f00-0123456789ab"}"#);
         assert_eq!((GatewayRecord::OLDEST, GatewayRecord::VERSION), (1, 4));
+    }
+
+    #[test]
+    fn a_rollout_of_before_windows_is_still_read_and_may_start_at_all_times() {
+        let digest = "ab".repeat(32);
+        let artifact = format!(r#"{{"name":"os","version":"2","digest":"sha256:{digest}","size":4,"sources":[]}}"#);
+        let strategy = r#"{"waves":[],"maxInFlight":"10%","maxFailures":"5%"}"#;
+        let second = r#"{"secs":1,"nanos":0}"#;
+        let deadlines = format!(r#"{{"download":{second},"install":{second},"confirm":{second}}}"#);
+        let spec = format!(
+            r#"{{"artifact":{artifact},"selector":{{"matchLabels":{{}}}},"strategy":{strategy},"deadlines":{deadlines},"attempts":3,"confirmBy":"Auto","paused":false}}"#
+        );
+        let old = format!(r#"[3,{{"identity":"main","arrival":1,"spec":{spec},"listed":true}}]"#);
+        assert!(decode::<RolloutRecord>(old.as_bytes()).unwrap().spec.windows.is_empty());
+    }
+
+    #[test]
+    fn a_site_of_before_there_were_standing_orders_is_read_and_one_since_is_refused_by_older_releases() {
+        let old = br#"[1,{"actionBase":"1000000001","actionNext":"1000000002","rolloutNext":3,"arrivals":4}]"#;
+        let site = decode::<SiteRecord>(old).unwrap();
+        assert_eq!((site.arrivals, site.lost), (4, false));
+        let new = String::from_utf8(encode(&site).unwrap()).unwrap();
+        assert!(new.starts_with("[2,"), "an order writes it too, so that nobody overlooks a pause: {new}");
     }
 
     #[test]

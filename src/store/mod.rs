@@ -22,7 +22,7 @@ pub use error::{CommitError, OpenError, ReadError};
 pub use handle::Handle;
 pub use journal::{JOURNAL_ROWS, JournalPage, JournalRow, Span};
 pub use record::{
-    ActionRecord, ArtifactRecord, Batch, DropRecord, FrozenRecord, GatewayRecord, MemberRecord, RolloutRecord,
-    SavedTime, ServedRecord, SiteRecord, Snapshot, StepRecord, TrippedRecord, WaveRecord,
+    ActionRecord, ArtifactRecord, Batch, DropRecord, FrozenRecord, GatewayRecord, MemberRecord, OrderRecord,
+    RolloutRecord, SavedTime, ServedRecord, SiteRecord, Snapshot, StepRecord, TrippedRecord, WaveRecord,
 };
 pub use watched::Written;

@@ -8,8 +8,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{
-    ActionId, Client, ControllerId, DeclaredBy, Digest, FailedReason, GatewaySpec, Identity, JournalEntry, Presence,
-    RolloutId, RolloutSpec, SiteTime, SkippedReason, Sums, Texts, Uid, Version,
+    ActionId, Client, ControllerId, DeclaredBy, Digest, FailedReason, GatewaySpec, Given, Identity, JournalEntry,
+    Presence, RolloutId, RolloutSpec, SiteTime, SkippedReason, StandingOrder, Sums, Texts, Uid, Version,
 };
 
 /// One transaction: what changed in one step.
@@ -29,6 +29,8 @@ pub struct Batch {
     pub artifacts: Vec<(Digest, Option<ArtifactRecord>)>,
     /// Drops that were accepted, by the digest of the manifest; `None` forgets.
     pub drops: Vec<(Digest, Option<DropRecord>)>,
+    /// Orders that stand from now on; `None` lifts. The site's record goes along with them.
+    pub orders: Vec<(StandingOrder, Option<OrderRecord>)>,
     /// New rows, oldest first.
     pub journal: Vec<JournalEntry>,
 }
@@ -42,6 +44,7 @@ impl Batch {
             && self.members.is_empty()
             && self.artifacts.is_empty()
             && self.drops.is_empty()
+            && self.orders.is_empty()
             && self.journal.is_empty()
     }
 }
@@ -63,6 +66,8 @@ pub struct Snapshot {
     pub artifacts: BTreeMap<Digest, ArtifactRecord>,
     /// Drops that were accepted, by the digest of the manifest.
     pub drops: BTreeMap<Digest, DropRecord>,
+    /// Orders that stand.
+    pub orders: BTreeMap<StandingOrder, OrderRecord>,
 }
 
 /// Site time and the boot it was taken on.
@@ -75,6 +80,9 @@ pub struct SavedTime {
     pub boot_id: String,
     /// The boot clock, in milliseconds.
     pub boot_ms: u64,
+    /// When the wall clock was synchronised last, in Unix milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trusted: Option<i64>,
 }
 
 /// The site's own counters and marks.
@@ -92,6 +100,9 @@ pub struct SiteRecord {
     /// The store before this one was lost: offer nothing until a person says so.
     #[serde(default)]
     pub lost: bool,
+    /// The poll interval that gateways were told last, so that a start with another one is noticed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub told: Option<Duration>,
     /// The cluster that the site belongs to: the uid of its namespace there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cluster: Option<Uid>,
@@ -234,6 +245,9 @@ pub struct MemberRecord {
     /// It matched after the freeze.
     #[serde(default)]
     pub joiner: bool,
+    /// The number of the variant that it gets.
+    #[serde(default)]
+    pub variant: u8,
     /// How far it is. Why it waits is derived.
     pub step: StepRecord,
     /// Since when.
@@ -331,3 +345,8 @@ pub struct DropRecord {
     /// Newer ones have greater numbers.
     pub order: u64,
 }
+
+/// An order that stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct OrderRecord(pub Given);

@@ -10,7 +10,7 @@ use redb::{ReadTransaction, ReadableTable, Table, TableDefinition, TableError, W
 
 use super::encoding::{LostNote, Record, Unreadable, decode, encode};
 use super::record::{Batch, Snapshot};
-use crate::model::{ControllerId, Digest, RolloutId};
+use crate::model::{ControllerId, Digest, RolloutId, StandingOrder};
 
 type Bytes = &'static [u8];
 type Rows = TableDefinition<'static, Bytes, Bytes>;
@@ -29,6 +29,8 @@ const MEMBERS: Rows = TableDefinition::new("members");
 const ARTIFACTS: Rows = TableDefinition::new("artifacts");
 /// Not in stores of before there were drops.
 const DROPS: Rows = TableDefinition::new("drops");
+/// What people said on the spot; not in stores of before that.
+const ORDERS: Rows = TableDefinition::new("orders");
 pub(super) const JOURNAL: Rows = TableDefinition::new("journal");
 
 const FORMAT_KEY: &[u8] = b"format";
@@ -111,14 +113,30 @@ fn load_tables(transaction: &ReadTransaction, snapshot: &mut Snapshot) -> Result
         let (key, value) = row?;
         snapshot.artifacts.insert(Digest::new(key.value().try_into().map_err(garbage)?), record(value.value())?);
     }
-    match transaction.open_table(DROPS) {
-        Err(TableError::TableDoesNotExist(_)) => {}
-        table => {
-            for row in table?.iter()? {
-                let (key, value) = row?;
-                snapshot.drops.insert(Digest::new(key.value().try_into().map_err(garbage)?), record(value.value())?);
-            }
-        }
+    each_later(transaction, DROPS, |key, value| {
+        snapshot.drops.insert(Digest::new(key.try_into().map_err(garbage)?), record(value)?);
+        Ok(())
+    })?;
+    each_later(transaction, ORDERS, |key, value| {
+        let key = str::from_utf8(key).map_err(garbage)?;
+        snapshot.orders.insert(StandingOrder::from_str(key).map_err(garbage)?, record(value)?);
+        Ok(())
+    })
+}
+
+/// Reads a table that older stores do not have.
+fn each_later(
+    transaction: &ReadTransaction,
+    table: Rows,
+    mut take: impl FnMut(&[u8], &[u8]) -> Result<(), LoadError>,
+) -> Result<(), LoadError> {
+    let rows = match transaction.open_table(table) {
+        Err(TableError::TableDoesNotExist(_)) => return Ok(()),
+        rows => rows?,
+    };
+    for row in rows.iter()? {
+        let (key, value) = row?;
+        take(key.value(), value.value())?;
     }
     Ok(())
 }
@@ -171,6 +189,10 @@ pub(super) fn write(transaction: &WriteTransaction, batch: &Batch, had_note: boo
     if !batch.drops.is_empty() {
         let mut table = transaction.open_table(DROPS)?;
         batch.drops.iter().try_for_each(|(id, to)| put(&mut table, id.bytes(), to.as_ref()))?;
+    }
+    if !batch.orders.is_empty() {
+        let mut table = transaction.open_table(ORDERS)?;
+        batch.orders.iter().try_for_each(|(id, to)| put(&mut table, id.to_string().as_bytes(), to.as_ref()))?;
     }
     Ok(())
 }

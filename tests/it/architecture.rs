@@ -18,6 +18,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("kube", &["model", "resources"]),
     ("config", &["model", "resources"]),
     ("site", &["model", "engine", "resources", "store", "artifact", "authority", "device", "intake", "kube", "config"]),
+    ("world", &["model", "engine", "resources", "store", "device", "intake", "config", "site"]),
     (
         "cli",
         &[
@@ -32,6 +33,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "kube",
             "config",
             "site",
+            "world",
         ],
     ),
 ];

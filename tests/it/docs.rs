@@ -27,6 +27,21 @@ fn every_reason_is_documented_with_its_meaning_and_remedy() {
 }
 
 #[test]
+fn every_enum_of_reasons_is_among_the_documented_ones() {
+    let source = read("src/model/reason.rs");
+    let enums: Vec<&str> = source
+        .split("\nreasons! {")
+        .skip(1)
+        .filter_map(|it| it.split(" {\n").next()?.split_whitespace().last())
+        .collect();
+    assert_eq!(
+        enums,
+        ["WaitingReason", "FailedReason", "SkippedReason", "ReconcilingReason", "StalledReason"],
+        "see the test above"
+    );
+}
+
+#[test]
 fn every_field_of_a_manifest_is_documented() {
     let page = read("docs/reference/rollout.md");
     for crd in resources::crds() {

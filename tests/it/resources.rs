@@ -1,5 +1,7 @@
 //! Manifests and site files as people type them.
 
+mod windows;
+
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -142,7 +144,7 @@ fn every_field_of_a_rollout_arrives() {
     assert_eq!((spec.deadlines.confirm.as_secs(), spec.deadlines.cancel.as_secs()), (180, 240));
     assert_eq!((spec.attempts, spec.confirm_by), (10, ConfirmBy::Feedback));
     assert!(spec.paused && spec.cancelled);
-    assert_eq!((spec.budget(), accepted(&rollout("r", "")).budget()), (1_024, 40));
+    assert_eq!((spec.budget(4), accepted(&rollout("r", "")).budget(4)), (1_024, 40));
 }
 
 #[test]
@@ -282,6 +284,41 @@ fn foreign_kinds_and_versions_are_refused() {
     refused_with(&kind("lamplighter.dev/v1alpha1", "EdgeService"), &["known here: OtaRollout, EdgeGateway"]);
     refused_with(&kind("lamplighter.dev/v9", "OtaRollout"), &["apiVersion:", "lamplighter.dev/v1alpha1"]);
     refused_with(&kind("lamplighter.dev/v1alpha1", "SiteConfig"), &["--config"]);
+}
+
+#[test]
+fn variants_are_read_and_stand_instead_of_one_file() {
+    let with = |artifact: &str| {
+        rollout("r", "").replace(&format!("sources: [\"file:os-2.swu\"], digest: \"{DIGEST}\", sizeBytes: 4"), artifact)
+    };
+    let variant = |matches: &str, size: u32| {
+        format!(
+            "{{match: {{matchLabels: {{{matches}}}}}, sources: [\"file:a.swu\"], digest: \"{DIGEST}\", sizeBytes: {size}}}"
+        )
+    };
+    let two = |a: &str, b: &str| with(&format!("variants: [{a}, {b}]"));
+    let spec = accepted(&two(&variant("soc: imx8", 4), &variant("attr.lamplighter.dev/soc: am62", 4)));
+    assert_eq!((spec.files().count(), spec.artifact.size), (2, 4));
+    let choose = |labels: &[(String, String)], reports: &[(String, String)]| {
+        let texts = |of: &[(String, String)]| of.iter().cloned().collect::<model::Texts>();
+        spec.variants.as_ref().unwrap().choose(&texts(labels), &texts(reports))
+    };
+    let soc = |value: &str| [("soc".to_owned(), value.to_owned())];
+    assert_eq!((choose(&soc("imx8"), &[]), choose(&[], &soc("am62")), choose(&[], &[])), (Some(0), Some(1), None));
+    for (text, words) in [
+        (with("variants: []"), "spec.artifact.variants: is empty"),
+        (with("variants: [{}]"), "spec.artifact.variants[0].digest: is missing"),
+        (two(&variant("a: b", 4), &variant("", 4)), "spec.artifact.variants[1].match: is empty"),
+        (two(&variant("a: b", 4), &variant("c: d", 5)), "variants[1].sizeBytes: is 5, but another variant says 4"),
+        (
+            with(&format!("sizeBytes: 4, variants: [{}]", variant("a: b", 4))),
+            "spec.artifact.sizeBytes: stands beside variants",
+        ),
+        (with("sizeBytes: 4"), "spec.artifact.sources: is missing; write it, or spec.artifact.variants instead"),
+        (two(&variant("a: b", 4), &variant("c: d", 4)) + "  maxBytes: 3\n", "spec.maxBytes: is 3, less than"),
+    ] {
+        refused_with(&text, &[words]);
+    }
 }
 
 #[test]

@@ -60,3 +60,44 @@ fn a_wrong_size_is_bad_usage() {
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("is not a size such as"));
 }
+
+#[test]
+fn a_scenario_is_played_in_virtual_time_and_judged() {
+    let output = simulate(&["--scenario", "plant-shutdown"]);
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{text}");
+    for words in
+        ["-- the site's machine loses power", "winter   2.0.0    Ready", "yes  each of 60 gateways installed 1 ×"]
+    {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    let output = simulate(&["--scenario", "plant-shutdown", "-o", "json", "--seed", "5"]);
+    let played: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(
+        (&played["gateways"], &played["seed"], &played["wrong"]),
+        (&60.into(), &5.into(), &Value::Array(vec![]))
+    );
+}
+
+#[test]
+fn a_scenario_that_does_not_hold_fails_and_one_that_cannot_be_read_is_bad_input() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("mine.yaml");
+    let play = |text: &str| {
+        std::fs::write(&file, text).unwrap();
+        let output = simulate(&["--scenario", file.to_str().unwrap()]);
+        (output.status.code(), String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned())
+    };
+    let head = "scenario: mine\nabout: nothing\ngateways: [{name: gw}]\n";
+    let (code, text) = play(&format!("{head}lasts: 1h\nexpect: [{{run: 2.0.0}}]\n"));
+    assert_eq!(code, Some(1), "{text}");
+    assert!(text.contains("NO   gw runs 2.0.0; but: gw runs 1.0.0"), "{text}");
+    let (code, text) = play(&format!("{head}expects: []\n"));
+    assert_eq!(code, Some(2), "{text}");
+    assert!(text.contains("expects: is not a known field; did you mean expect?"), "{text}");
+    let output = simulate(&["--scenario", "no-such"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("`lamplighter simulate --list` names those"));
+    let output = simulate(&["--list"]);
+    assert!(String::from_utf8_lossy(&output.stdout).contains("\ncanary-friday "), "{output:?}");
+}

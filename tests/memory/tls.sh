@@ -2,7 +2,7 @@
 # The static binary serves a rollout to 500 simulated gateways over TLS and stays within its memory budget: 12 MB (12,000,000
 # bytes, 11,718 KiB) of peak resident memory.
 #
-#   tls.sh                  that
+#   tls.sh [SIZE]           that, with an artifact of this size, such as 64Mi; 16Mi if not said
 #   tls.sh --connections    what a connection that polled and stays open costs, over plain HTTP and over TLS, with 48 of them
 set -euo pipefail
 
@@ -13,9 +13,9 @@ binary=$(release/build.sh --or-dynamic)
 dir=$(mktemp -d)
 trap 'kill $(jobs -p) 2>/dev/null || true; rm -rf "$dir"' EXIT
 
-rollout() {
+rollout() { # SIZE
 	local report code peak
-	report=$("$binary" simulate --gateways 500 --tls -o json </dev/null) || {
+	report=$("$binary" simulate --gateways 500 --artifact-size "$1" --tls -o json </dev/null) || {
 		code=$?
 		echo "$report"
 		echo "memory: the simulation over TLS failed with exit code $code" >&2
@@ -24,14 +24,14 @@ rollout() {
 	figure() { sed -n "s/.*\"$1\": *\([0-9.]*\).*/\1/p" <<<"$report" | head -n 1; }
 	peak=$(figure peakRssKiB)
 	[[ $peak =~ ^[0-9]+$ ]] || { echo "memory: the report has no server.peakRssKiB" >&2; exit 1; }
-	echo "memory: TLS: peak RSS $peak KiB of $BUDGET_KIB, RssAnon $(figure rssAnonKiB) KiB, CPU $(figure cpuSeconds) s, $(figure polls) polls, $(figure updated) of $(figure gateways) gateways updated"
+	echo "memory: TLS, $1: peak RSS $peak KiB of $BUDGET_KIB, RssAnon $(figure rssAnonKiB) KiB, CPU $(figure cpuSeconds) s, $(figure polls) polls, $(figure updated) of $(figure gateways) gateways updated"
 	# what the C library and the loader of a dynamic one take is not ours to promise
 	[[ $binary == *-musl/* ]] || { echo "memory: TLS: promised for the static binary only; this is not one"; return; }
 	((peak <= BUDGET_KIB)) || { echo "memory: TLS: peak RSS $peak KiB is over the budget of $BUDGET_KIB KiB" >&2; exit 1; }
 }
 
 if [[ ${1:-} != --connections ]]; then
-	rollout
+	rollout "${1:-16Mi}"
 	exit
 fi
 

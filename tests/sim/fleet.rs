@@ -5,8 +5,9 @@ use std::time::Duration;
 use lamplighter::engine::{Settings, order_key};
 use lamplighter::model::{
     Amount, ArtifactKey, ArtifactSpec, ConfirmBy, ControllerId, Deadlines, Digest, GatewaySpec, Identity, Intent,
-    Listing, RolloutSpec, Selector, Source, Strategy, Sums, WaveSpec,
+    Listing, RolloutSpec, Selector, Source, Strategy, Sums, WaveSpec, Windows, Zone,
 };
+use lamplighter::world::{Character, Role, Setting};
 
 /// The artifact's name, and so the attribute under which gateways report its version.
 pub const FIRMWARE: &str = "gateway-os";
@@ -54,7 +55,7 @@ pub fn gateway(id: &ControllerId) -> GatewaySpec {
         name: id.to_string(),
         controller_id: id.clone(),
         labels: [("hall".to_owned(), "7".to_owned())].into(),
-        token: Some(crate::link::token_hash(id)),
+        token: Some(lamplighter::world::token_hash(id)),
         hold: false,
     }
 }
@@ -64,6 +65,7 @@ pub fn rollout(version: &str) -> RolloutSpec {
     let first = WaveSpec { soak: minutes(3), ..WaveSpec::CANARY };
     RolloutSpec {
         artifact: artifact(version),
+        variants: None,
         selector: Selector { match_labels: [("hall".to_owned(), "7".to_owned())].into() },
         strategy: Strategy {
             waves: vec![first, WaveSpec { soak: minutes(3), ..WaveSpec::REST }],
@@ -74,13 +76,24 @@ pub fn rollout(version: &str) -> RolloutSpec {
         attempts: 3,
         max_bytes: None,
         confirm_by: ConfirmBy::Auto,
+        windows: Windows::default(),
         paused: false,
         cancelled: false,
     }
 }
 
 pub fn settings(slots: u32) -> Settings {
-    Settings { poll_interval: POLL, download_slots: slots, version_keys: [].into() }
+    Settings { poll_interval: POLL, download_slots: slots, version_keys: [].into(), time_zone: Zone::utc() }
+}
+
+pub fn setting(slots: u32) -> Setting {
+    Setting { engine: settings(slots), offline_after: OFFLINE_AFTER, starts: 0 }
+}
+
+/// A gateway of the old version.
+pub fn role(id: &ControllerId, character: Character) -> Role {
+    let (runs, key) = (OLD.to_owned(), FIRMWARE.to_owned());
+    Role { id: id.clone(), character, runs, key, attributes: [].into(), only: None }
 }
 
 pub fn listing(gateways: &[GatewaySpec], rollouts: &[(&str, RolloutSpec)]) -> Listing {

@@ -1,21 +1,18 @@
-//! A site in virtual time: the synchronous heart, a store, and seeded gateways that judge what they are told to do.
+//! The world of `src/world`: calm and in storms, with people who change their mind, and what must hold whatever happens.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
-mod bodies;
 #[path = "../support/crash_backend.rs"]
 mod crash_backend;
-mod device;
 mod disk;
 mod fate;
 mod fleet;
-mod link;
-mod oracle;
+mod judge;
 mod scene;
-mod site;
-mod world;
 
 mod calm;
 mod crash_at_every_commit;
 mod people;
 mod props;
+mod scenarios;
 mod storms;
+mod windows;

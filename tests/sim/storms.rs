@@ -1,10 +1,11 @@
 //! Crashes at random, power cuts that lose unsynced writes, full disks and failed fsyncs, again and again in one rollout.
 
-use crate::crash_backend::Fault;
-use crate::disk::{Disk, Ending};
+use lamplighter::world::{Ending, Endings, Fault};
+
+use crate::disk;
 use crate::fate::FATES;
-use crate::scene::{cast, world};
-use crate::world::Endings;
+use crate::judge::{judge, run};
+use crate::scene::{cast, wide_world, world};
 
 /// About one commit in so many ends badly.
 pub fn storm(seed: u64, one_in: u64) -> Endings {
@@ -28,12 +29,11 @@ pub fn storm(seed: u64, one_in: u64) -> Endings {
 
 fn five_hundred(seeds: std::ops::Range<u64>) {
     for seed in seeds {
-        let mut world = world(seed, &cast(seed, 500, FATES), Disk::memory(), storm(seed, 30));
+        let mut world = wide_world(seed, &cast(seed, 500, FATES), disk::memory(), storm(seed, 30));
         // a slow disk: many events share a commit
         world.commit_takes = 3_000..9_000;
-        world.slots = 100;
-        world.run();
-        world.judge();
+        run(&mut world);
+        judge(&world);
         assert!(world.crashes > 2 && world.failed_commits > 0, "{} and {}", world.crashes, world.failed_commits);
     }
 }
@@ -60,17 +60,17 @@ fn five_hundred_gateways_end_as_they_must_through_any_storm_seeds_15_to_19() {
 
 #[test]
 fn a_store_that_is_real_throughout_survives_the_same_storm() {
-    let mut world = world(77, &cast(77, 25, FATES), Disk::real(), storm(77, 12));
-    world.run();
-    world.judge();
+    let mut world = world(77, &cast(77, 25, FATES), disk::real(), storm(77, 12));
+    run(&mut world);
+    judge(&world);
     assert!(world.crashes > 2 && world.failed_commits > 2, "{} and {}", world.crashes, world.failed_commits);
 }
 
 #[test]
 fn small_fleets_in_worse_storms() {
     for seed in 100..110 {
-        let mut world = world(seed, &cast(seed, 15, FATES), Disk::memory(), storm(seed, 8));
-        world.run();
-        world.judge();
+        let mut world = world(seed, &cast(seed, 15, FATES), disk::memory(), storm(seed, 8));
+        run(&mut world);
+        judge(&world);
     }
 }

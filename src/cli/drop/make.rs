@@ -24,8 +24,12 @@ const POLL_INTERVAL: Duration = Duration::from_secs(1);
 #[command(disable_version_flag = true)]
 pub struct MakeArgs {
     /// The firmware file
-    #[arg(long, value_name = "FILE")]
-    artifact: PathBuf,
+    #[arg(long, value_name = "FILE", required_unless_present = "variant", conflicts_with = "variant")]
+    artifact: Option<PathBuf>,
+    /// Instead of --artifact, the file for the gateways with these labels, as `soc=imx8:press-imx8.swu`; repeated for
+    /// each type of hardware, the first that matches a gateway counts
+    #[arg(long, value_name = "KEY=VALUE:FILE", value_parser = variant)]
+    variant: Vec<Piece>,
     /// The artifact's name: gateways report their version of it under this key
     #[arg(long, value_name = "NAME")]
     name: String,
@@ -57,29 +61,49 @@ fn label(text: &str) -> Result<(String, String), String> {
     Ok((key.to_owned(), value.to_owned()))
 }
 
+/// A file, and who gets it if it is one of several.
+#[derive(Debug, Clone)]
+struct Piece {
+    labels: Vec<(String, String)>,
+    file: PathBuf,
+}
+
+fn variant(text: &str) -> Result<Piece, String> {
+    let (labels, file) = text.split_once(':').ok_or("write KEY=VALUE:FILE, such as soc=imx8:press-imx8.swu")?;
+    let labels = labels.split(',').map(label).collect::<Result<_, _>>()?;
+    Ok(Piece { labels, file: file.into() })
+}
+
 pub(super) fn run(args: &MakeArgs, out: &mut impl Write) -> anyhow::Result<ExitCode> {
     let path = args.path();
     let printed = path.as_os_str() == "-";
     if !printed && !args.force && path.symlink_metadata().is_ok() {
         return Ok(exists(&path));
     }
-    let size = match plain(&args.artifact) {
-        Ok(0) => return Ok(bad_input(&format!("{}: is empty", args.artifact.display()))),
-        Ok(size) => size,
-        Err(error) => return Ok(bad_input(&format!("{}: cannot be read: {error}", args.artifact.display()))),
-    };
+    let pieces = args.pieces();
+    let mut sizes = Vec::new();
+    for (piece, other) in pieces.iter().zip(0_u8..) {
+        match plain(&piece.file) {
+            Ok(0) => return Ok(bad_input(&format!("{}: is empty", piece.file.display()))),
+            Ok(size) => sizes.push(Hashed { digest: Digest::new([other; 32]), size }),
+            Err(error) => return Ok(bad_input(&format!("{}: cannot be read: {error}", piece.file.display()))),
+        }
+    }
     // what is wrong with the words is said before hours of hashing
-    if let Err(why) = args.manifest(&Hashed { digest: Digest::new([0; 32]), size }) {
+    if let Err(why) = args.manifest(&pieces, &sizes) {
         return Ok(bad_input(&why));
     }
-    let bar = bar(size);
-    bar.set_message(args.artifact.display().to_string());
-    let hashed = hash(&args.artifact, &bar);
+    let bar = bar(sizes.iter().map(|file| file.size).sum());
+    let mut files = Vec::new();
+    for piece in &pieces {
+        bar.set_message(piece.file.display().to_string());
+        match hash(&piece.file, &bar) {
+            Ok(hashed) => files.push(hashed),
+            Err(error) => return Ok(bad_input(&format!("{}: cannot be read: {error}", piece.file.display()))),
+        }
+    }
     bar.finish_and_clear();
-    let manifest = match hashed {
-        Ok(hashed) => args.manifest(&hashed).map_err(|why| anyhow::anyhow!(why))?,
-        Err(error) => return Ok(bad_input(&format!("{}: cannot be read: {error}", args.artifact.display()))),
-    };
+    let manifest = args.manifest(&pieces, &files).map_err(|why| anyhow::anyhow!(why))?;
     if printed {
         out.write_all(manifest.as_bytes())?;
         return Ok(ExitCode::SUCCESS);
@@ -89,8 +113,9 @@ pub(super) fn run(args: &MakeArgs, out: &mut impl Write) -> anyhow::Result<ExitC
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(exists(&path)),
         Err(error) => anyhow::bail!("cannot write {}: {error}", path.display()),
     }
-    let artifact = args.artifact.display();
-    writeln!(out, "{} is written: copy it and {artifact} into the drop directory, in any order", path.display())?;
+    let names: Vec<_> = pieces.iter().map(|piece| piece.file.display().to_string()).collect();
+    let names = names.join(" and ");
+    writeln!(out, "{} is written: copy it and {names} into the drop directory, in any order", path.display())?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -110,29 +135,49 @@ impl MakeArgs {
     fn path(&self) -> PathBuf {
         // the name may be anything until it is checked
         let plain = self.rollout().replace(['/', '\0'], "-");
-        self.out.clone().unwrap_or_else(|| self.artifact.with_file_name(format!("{plain}.yaml")))
+        self.out.clone().unwrap_or_else(|| self.first().with_file_name(format!("{plain}.yaml")))
+    }
+
+    fn first(&self) -> &Path {
+        let variant = || self.variant.first().map(|piece| &piece.file);
+        self.artifact.as_ref().or_else(variant).map_or(Path::new(""), PathBuf::as_path)
+    }
+
+    /// The files that the manifest is about.
+    fn pieces(&self) -> Vec<Piece> {
+        let one = self.artifact.iter().map(|file| Piece { labels: Vec::new(), file: file.clone() });
+        one.chain(self.variant.iter().cloned()).collect()
     }
 
     /// The manifest, accepted by the parser that a site has; or what is wrong with what was typed.
-    fn manifest(&self, hashed: &Hashed) -> Result<String, String> {
-        let name = self.artifact.file_name().and_then(|name| name.to_str());
-        let name = name.ok_or("--artifact: the file's name is not UTF-8; rename it")?;
-        let labels: serde_json::Map<_, _> =
-            self.selector.iter().map(|(key, value)| (key.clone(), json!(value))).collect();
-        if labels.len() < self.selector.len() {
-            return Err("--selector: a label is there twice, and a gateway has one value for each".into());
+    fn manifest(&self, pieces: &[Piece], hashes: &[Hashed]) -> Result<String, String> {
+        if pieces.iter().any(|piece| piece.file.parent() != self.first().parent()) {
+            return Err("--variant: the files lie in several directories; a drop has all of them in one".into());
         }
         let mut text = format!(
             "apiVersion: {API_VERSION}\nkind: OtaRollout\nmetadata:\n  name: {}\nspec:\n  artifact:\n    name: {}\n    \
-             version: {}\n    sources: [{}]\n    digest: {}\n    sizeBytes: {}\n  selector:\n    matchLabels: {}\n",
+             version: {}\n",
             json!(self.rollout()),
             json!(self.name),
             json!(self.version),
-            json!(format!("file:{name}")),
-            hashed.digest,
-            hashed.size,
-            json!(labels),
         );
+        let several = !self.variant.is_empty();
+        if several {
+            text += "    variants:\n";
+        }
+        for (piece, hashed) in pieces.iter().zip(hashes) {
+            let indent = if several { "      " } else { "    " };
+            if several {
+                text.extend([format!("    - match: {{matchLabels: {}}}\n", matches("--variant", &piece.labels)?)]);
+            }
+            let name = piece.file.file_name().and_then(|name| name.to_str());
+            let name =
+                name.ok_or_else(|| format!("{}: the file's name is not UTF-8; rename it", piece.file.display()))?;
+            let source = json!(format!("file:{name}"));
+            text.extend([format!("{indent}sources: [{source}]\n{indent}digest: {}\n", hashed.digest)]);
+            text.extend([format!("{indent}sizeBytes: {}\n", hashed.size)]);
+        }
+        text.extend([format!("  selector:\n    matchLabels: {}\n", matches("--selector", &self.selector)?)]);
         let strategy = [("maxInFlight", &self.max_in_flight), ("maxFailures", &self.max_failures)];
         let said: Vec<_> = strategy.iter().filter_map(|(field, amount)| Some((field, amount.as_ref()?))).collect();
         if !said.is_empty() {
@@ -142,11 +187,20 @@ impl MakeArgs {
             let amount = amount.parse::<u32>().map_or_else(|_| json!(amount), |count| json!(count));
             text += &["    ", field, ": ", &amount.to_string(), "\n"].concat();
         }
-        let setting = Setting { dir: config::base(&self.artifact), poll_interval: POLL_INTERVAL };
+        let setting = Setting { dir: config::base(self.first()), poll_interval: POLL_INTERVAL };
         let found = found_in("the manifest", text.as_bytes(), &Kinds::default(), &setting);
         match found.into_iter().find_map(|found| found.result.err()) {
             Some(why) => Err(why),
             None => Ok(text),
         }
     }
+}
+
+/// Labels as a manifest writes them.
+fn matches(flag: &str, labels: &[(String, String)]) -> Result<serde_json::Value, String> {
+    let map: serde_json::Map<_, _> = labels.iter().map(|(key, value)| (key.clone(), json!(value))).collect();
+    if map.len() < labels.len() {
+        return Err(format!("{flag}: a label is there twice, and a gateway has one value for each"));
+    }
+    Ok(map.into())
 }

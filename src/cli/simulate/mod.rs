@@ -1,4 +1,5 @@
-//! `lamplighter simulate`: a complete site as a child process, N simulated gateways, and whether all ended as they should.
+//! `lamplighter simulate`: a complete site as a child process, N simulated gateways, and whether all ended as they should;
+//! or a scenario in virtual time.
 //!
 //! It must never share state with the site: it knows it as a person and as gateways do, by its files and its sockets.
 
@@ -14,6 +15,7 @@ mod line;
 mod player;
 mod progress;
 mod run;
+mod scenario;
 mod site;
 mod trust;
 mod usage;
@@ -40,9 +42,15 @@ use super::{Output, complain};
 #[derive(Debug, Clone, Args)]
 #[command(
     after_help = "It is a real Lamplighter in a temporary directory. Exits with 0 only if every gateway ended as its behaviour says \
-    it should.\n\nExamples:\n  lamplighter simulate --gateways 40 --artifact-size 1Mi\n  lamplighter simulate --kill-every 2s --faults 10%"
+    it should.\n\nExamples:\n  lamplighter simulate --gateways 40 --artifact-size 1Mi\n  lamplighter simulate --kill-every 2s --faults 10%\n  lamplighter simulate --scenario canary-friday"
 )]
 pub struct SimulateArgs {
+    /// Play a scenario in virtual time instead: one that `--list` names, or a file
+    #[arg(long, value_name = "NAME|FILE", conflicts_with_all = ["gateways", "artifact_size", "faults", "kill_every", "tls", "keep"])]
+    pub scenario: Option<String>,
+    /// List the scenarios that come with Lamplighter
+    #[arg(long, conflicts_with = "scenario")]
+    pub list: bool,
     /// How many gateways
     #[arg(long, value_name = "N", default_value = "500", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub gateways: u32,
@@ -80,6 +88,12 @@ impl SimulateArgs {
 
 /// Runs a simulation. Success only if every gateway ended as it should.
 pub fn run(args: SimulateArgs) -> anyhow::Result<ExitCode> {
+    if args.list {
+        return scenario::list(args.output);
+    }
+    if let Some(name) = &args.scenario {
+        return scenario::play(name, args.seed, args.output);
+    }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let dir = Directory::create(args.keep)?;
     if args.tls {

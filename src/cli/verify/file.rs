@@ -136,10 +136,11 @@ fn compared(path: &Path, is: Hashed, found: &[Found], given: bool) -> Line {
     let mut rollouts = Vec::new();
     for Found { what, result } in found {
         let Ok(Intent::Rollout(_, spec)) = result else { continue };
-        let artifact = &spec.artifact;
-        if artifact.file_name() == name || artifact.key.digest == is.digest {
-            let verdict = verdict(&name, is, artifact);
-            let (rollout, artifact) = (what.clone(), artifact.key.to_string());
+        let meant = spec.files().filter(|file| file.file_name() == name || file.key.digest == is.digest);
+        // of variants that are one file under two names, the one that is called so
+        let best = meant.map(|file| (verdict(&name, is, file), file)).min_by_key(|(verdict, _)| verdict.is_err());
+        if let Some((verdict, file)) = best {
+            let (rollout, artifact) = (what.clone(), file.key.to_string());
             rollouts.push(Compared { rollout, artifact, ok: verdict.is_ok(), why: verdict.err() });
         }
     }

@@ -10,7 +10,7 @@ use super::links::Links;
 use super::response::{Response, bad_request, empty, not_found};
 use super::route::Route;
 use super::{Download, Head, Pending, Settings, attributes, deployment, feedback, poll};
-use crate::device::{Board, Entry, Offer, Presence, Progress};
+use crate::device::{Attendance, Board, Entry, Offer, Progress};
 
 const NO_ORDER: &str = "there is no such order for this gateway, or not any more";
 
@@ -37,7 +37,7 @@ pub struct Reply {
 /// Answers one request. `body` is complete, and at most [`super::LARGEST_BODY`] long.
 pub fn answer(
     board: &Board,
-    presence: &mut Presence,
+    presence: &mut Attendance,
     settings: &Settings,
     now: SiteTime,
     head: &Head<'_>,
@@ -51,7 +51,7 @@ pub fn answer(
 /// As [`answer`]; the error is an answer too.
 fn answered(
     board: &Board,
-    presence: &mut Presence,
+    presence: &mut Attendance,
     settings: &Settings,
     now: SiteTime,
     head: &Head<'_>,
@@ -88,7 +88,7 @@ fn answered(
 struct Asked<'a> {
     id: &'a ControllerId,
     entry: &'a Entry,
-    presence: &'a mut Presence,
+    presence: &'a mut Attendance,
     now: SiteTime,
     head: &'a Head<'a>,
     links: Links,

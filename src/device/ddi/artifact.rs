@@ -9,7 +9,7 @@ use crate::model::{Bytes, ControllerId, Event, Verdict};
 use super::range::{Wanted, wanted};
 use super::response::{Response, not_found, refusal, too_busy};
 use super::{Head, Pending};
-use crate::device::{Artifact, Entry, Presence};
+use crate::device::{Artifact, Attendance, Entry};
 
 /// Bytes of an artifact that a gateway may have, once the heart agrees.
 #[derive(Debug)]
@@ -58,30 +58,33 @@ impl Download {
         Event::BodyEnded(self.gateway.clone(), self.artifact.key.digest, bytes)
     }
 
+    /// Do bytes leave, with this verdict on [`Download::requested`]?
+    pub fn may_begin(verdict: &Verdict) -> bool {
+        match verdict {
+            Verdict::Accepted | Verdict::Deploy | Verdict::AlreadyClosed => true,
+            Verdict::Already
+            | Verdict::Withdrawn
+            | Verdict::Unknown
+            | Verdict::OverQuota
+            | Verdict::NotYet
+            | Verdict::Contradicts(_)
+            | Verdict::Needed
+            | Verdict::AnotherCluster(_) => false,
+        }
+    }
+
     /// The head of the answer, after the verdict on [`Download::requested`]; `None` if there was none.
     ///
     /// # Errors
     /// The whole answer, if there are to be no bytes.
-    pub fn respond(&self, presence: &mut Presence, verdict: Option<Verdict>) -> Result<Response, Response> {
-        match verdict {
-            Some(Verdict::Accepted | Verdict::Deploy | Verdict::AlreadyClosed) => Ok(self.head()),
-            Some(
-                Verdict::Withdrawn
-                | Verdict::Unknown
-                | Verdict::OverQuota
-                | Verdict::NotYet
-                | Verdict::Contradicts(_)
-                | Verdict::Needed
-                | Verdict::AnotherCluster(_),
-            ) => {
-                presence.excuse(&self.gateway);
-                Err(not_found("this order is withdrawn"))
-            }
-            None => {
-                presence.excuse(&self.gateway);
-                Err(too_busy())
-            }
-        }
+    pub fn respond(&self, presence: &mut Attendance, verdict: Option<Verdict>) -> Result<Response, Response> {
+        let refusal = match verdict {
+            Some(verdict) if Self::may_begin(&verdict) => return Ok(self.head()),
+            Some(_) => not_found("this order is withdrawn"),
+            None => too_busy(),
+        };
+        presence.excuse(&self.gateway);
+        Err(refusal)
     }
 
     fn head(&self) -> Response {

@@ -5,7 +5,7 @@ use hyper::StatusCode;
 use crate::model::{ControllerId, Verdict};
 
 use super::response::{Response, empty, not_found, too_busy};
-use crate::device::Presence;
+use crate::device::Attendance;
 
 /// What is left to do once the verdict on an event is there.
 #[derive(Debug)]
@@ -38,7 +38,7 @@ impl Pending {
     }
 
     /// The answer; `verdict` is `None` if the heart gave none: the queue is full, or a commit failed.
-    pub fn respond(self, presence: &mut Presence, verdict: Option<Verdict>) -> Response {
+    pub fn respond(self, presence: &mut Attendance, verdict: Option<Verdict>) -> Response {
         let Some(verdict) = verdict else {
             presence.excuse(&self.gateway);
             return too_busy();

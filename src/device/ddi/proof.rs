@@ -3,8 +3,11 @@
 use hyper::header;
 
 use super::Head;
-use crate::device::Entry;
+use crate::device::{Credential, Entry};
 use crate::model::{SiteSecret, TokenHash};
+
+/// hawkBit's bound, for a token that a stranger brings; nobody has to keep more.
+const LONGEST_TOKEN: usize = 128;
 
 /// What gateways without a token of their own may sign in with.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -23,8 +26,7 @@ pub(super) fn holds(id: &str, entry: Option<&Entry>, tokens: &Tokens, head: &Hea
     if let Some(names) = head.certificate {
         return entry.is_some() && names.include(id);
     }
-    let shown = head.header(header::AUTHORIZATION).and_then(|value| value.split_once(' '));
-    let (scheme, token) = shown.unwrap_or_default();
+    let (scheme, token) = shown(head).unwrap_or_default();
     // derived for strangers too: how long it takes tells nothing
     let derived = tokens.secret.as_ref().map(|secret| TokenHash::of(&secret.token(id)));
     let own = entry.and_then(|entry| entry.token);
@@ -34,6 +36,23 @@ pub(super) fn holds(id: &str, entry: Option<&Entry>, tokens: &Tokens, head: &Hea
         _ => None,
     };
     fits(token, expected) && entry.is_some()
+}
+
+/// What a stranger called `id` shows, if it is a token.
+pub(super) fn credential(id: &str, tokens: &Tokens, head: &Head<'_>) -> Option<Credential> {
+    let (scheme, token) = shown(head).filter(|(_, token)| !token.is_empty() && token.len() <= LONGEST_TOKEN)?;
+    let derived = tokens.secret.as_ref().map(|secret| TokenHash::of(&secret.token(id)));
+    match scheme {
+        "TargetToken" if fits(token, derived) => Some(Credential::Derived),
+        "TargetToken" => Some(Credential::Unknown(TokenHash::of(token))),
+        "GatewayToken" if fits(token, tokens.gateway) => Some(Credential::Shared),
+        _ => None,
+    }
+}
+
+/// The scheme and the token of a request.
+fn shown<'a>(head: &Head<'a>) -> Option<(&'a str, &'a str)> {
+    head.header(header::AUTHORIZATION)?.split_once(' ')
 }
 
 /// Compares hashes, all of them, whether or not there is one to compare with: the time taken tells nothing.

@@ -27,7 +27,7 @@ use super::direct::Direct;
 use super::guesses::network;
 use super::patient::Patient;
 use super::plain::Plain;
-use super::slots::{Busy, Slot, Slots};
+use super::slots::{Busy, Slot};
 use super::socket::Socket;
 use super::{Context, download};
 
@@ -37,15 +37,15 @@ use super::{Context, download};
 struct Gone;
 
 /// Serves a connection in a task of its own.
-pub(super) fn start(context: &Rc<Context>, slots: &Rc<Slots>, stream: TcpStream, peer: IpAddr) {
-    let slot = slots.take(network(peer), context.caps.per_address);
+pub(super) fn start(context: &Rc<Context>, stream: TcpStream, peer: IpAddr) {
+    let slot = context.slots.take(network(peer), context.per_address.get());
     let task = spawn_local(run(Rc::clone(context), Rc::clone(&slot), stream, peer));
     slot.runs_in(task.abort_handle());
 }
 
 async fn run(context: Rc<Context>, slot: Rc<Slot>, stream: TcpStream, peer: IpAddr) {
     let (open, from) = (Counted::new(&context), network(peer));
-    if slot.turn(from, context.caps.per_address, context.caps.grace).await {
+    if slot.turn(from, &context.per_address, context.caps.grace).await {
         context.stats.count(|counts| counts.held_back += 1);
     }
     // Answers are small and complete: waiting for more to send would only delay them.
@@ -78,9 +78,12 @@ async fn secured(context: &Context, slot: &Slot, stream: TcpStream) -> Option<(S
         return Some((Socket::Plain(Plain::new(stream, Rc::clone(&direct), &context.caps)), Line::Plain(direct)));
     };
     match tls.accept(stream, &context.caps).await {
-        Ok((socket, names)) => {
-            slot.greeted();
-            Some((socket, Line::Tls(names.map(Rc::new))))
+        // the authorities may have become others while it shook hands
+        Ok((_, Some(shown))) if !context.trusts(&shown) => None,
+        Ok((socket, shown)) => {
+            let names = shown.as_ref().map(|shown| Rc::new(shown.names()));
+            slot.greeted(shown);
+            Some((socket, Line::Tls(names)))
         }
         Err(error) => {
             context.stats.count(|counts| counts.handshakes_failed += 1);
@@ -222,9 +225,9 @@ impl Device {
             }
             Err(_) => {}
         }
-        if let Some((id, token)) = ddi::knocks(&board, &settings, head).filter(|_| admitted.is_err()) {
+        if let Some((id, credential)) = ddi::knocks(&board, &settings, head).filter(|_| admitted.is_err()) {
             let now = (self.context.clock)();
-            let accepted = self.context.strangers.borrow_mut().knock(id, token, self.from, now);
+            let accepted = self.context.strangers.borrow_mut().knock(id, credential, self.from, now);
             if accepted.is_some() {
                 self.context.sink.tell(accepted);
                 // it is let in with the next commit

@@ -19,6 +19,7 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::device::ddi::{self, Download};
 use crate::model::{Event, Verdict};
 
+use super::counted::{self, Counted};
 use super::direct::{self, Direct};
 use super::share::Share;
 use super::{Context, Opened};
@@ -54,12 +55,11 @@ pub(super) struct Sending {
     buffer: BytesMut,
 }
 
-/// A body toward a gateway, from the question whether it may begin to its end, whatever ends it.
+/// A body toward a gateway, until whatever ends it.
 struct Moving {
     context: Rc<Context>,
-    download: Download,
-    /// Bytes handed on so far.
-    sent: Cell<u64>,
+    download: Rc<Download>,
+    counted: Counted,
     file: Arc<File>,
     /// Where bytes are promised instead of read.
     direct: Option<Rc<Direct>>,
@@ -78,7 +78,7 @@ pub(super) async fn start(
     download: Download,
     direct: Option<Rc<Direct>>,
 ) -> Result<(ddi::Response, Sending), ddi::Response> {
-    let asked = Instant::now();
+    let (asked, download) = (Instant::now(), Rc::new(download));
     let ready = async {
         let share = share(context, &download).await?;
         let permit = permit(context).await?;
@@ -88,19 +88,21 @@ pub(super) async fn start(
         context.presence.borrow_mut().excuse(&download.gateway);
         return Err(ddi::too_busy());
     };
+    let waited = asked.elapsed();
+    let (verdict, counted) = counted::ask(context, &download).await;
+    let head = download.respond(&mut context.presence.borrow_mut(), verdict)?;
+    let Some(counted) = counted else { return Err(ddi::too_busy()) };
+    let next = download.first;
     let moving = Rc::new(Moving {
         context: Rc::clone(context),
         download,
-        sent: Cell::new(0),
+        counted,
         file: Arc::new(file),
         direct,
-        paced: Cell::new(asked.elapsed()),
+        paced: Cell::new(waited),
         _share: share,
         _permit: permit,
     });
-    let verdict = context.sink.ask(moving.download.requested(), context.caps.verdict).await;
-    let head = moving.download.respond(&mut context.presence.borrow_mut(), verdict)?;
-    let next = moving.download.first;
     Ok((head, Sending { moving, next, reading: None, buffer: BytesMut::new() }))
 }
 
@@ -233,7 +235,7 @@ fn read_cached(file: &File, offset: u64, buffer: &mut [u8]) -> bool {
 impl Moving {
     /// Bytes were handed on: the gateway lives.
     fn sent(&self, bytes: usize) {
-        self.sent.set(self.sent.get() + bytes as u64);
+        self.counted.sent(bytes);
         self.context.stats.count(|counts| counts.served_bytes += bytes as u64);
         let seen = self.context.presence.borrow_mut().heard(&self.download.gateway, (self.context.clock)());
         self.context.sink.tell(seen);
@@ -271,6 +273,5 @@ impl Drop for Moving {
         if self.direct.as_ref().is_some_and(|direct| direct.is_unreadable()) {
             self.broke(&Broken::Unreadable(io::ErrorKind::UnexpectedEof.into()));
         }
-        self.context.sink.tell([self.download.ended(self.sent.get())]);
     }
 }

@@ -5,6 +5,7 @@
 mod body;
 mod caps;
 mod connection;
+mod counted;
 mod direct;
 mod download;
 mod guesses;
@@ -20,6 +21,7 @@ mod tls;
 use std::cell::{Cell, RefCell};
 use std::fs::File;
 use std::io;
+use std::num::NonZeroU64;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,7 +32,7 @@ use tokio::sync::Semaphore;
 use crate::model::{Digest, SiteTime};
 
 use super::ddi::Settings;
-use super::{Board, Presence, Sink, Strangers};
+use super::{Attendance, Board, Sink, Strangers};
 pub use caps::Caps;
 pub use guesses::Guesser;
 use guesses::Guesses;
@@ -38,6 +40,7 @@ use pace::Pace;
 use share::Shares;
 use slots::Slots;
 pub use stats::{Counts, Stats};
+use tls::Shown;
 pub use tls::{Tls, TlsError};
 
 /// What opening an artifact for a device leads to.
@@ -54,13 +57,11 @@ pub struct Context {
     /// What gateways may see.
     pub board: Rc<RefCell<Board>>,
     /// Who is there.
-    pub presence: Rc<RefCell<Presence>>,
+    pub presence: Rc<RefCell<Attendance>>,
     /// What the site file says; may be replaced while the server runs.
     pub settings: RefCell<Settings>,
     /// Who knocks without being declared.
     pub strangers: RefCell<Strangers>,
-    /// What it proves itself with; none: plain HTTP. May be replaced while the server runs, but not come or go.
-    pub tls: RefCell<Option<Tls>>,
     /// Site time.
     pub clock: Rc<dyn Fn() -> SiteTime>,
     /// Opens a verified artifact.
@@ -71,8 +72,14 @@ pub struct Context {
     pub sink: Sink,
     /// What happened.
     pub stats: Stats,
-    /// The limits.
+    /// The limits. Those that the site file names are only what the server began with.
     pub caps: Caps,
+    /// Connections at once, and of these from one address; may change while the server runs.
+    connections: Cell<usize>,
+    per_address: Cell<usize>,
+    /// What it proves itself with; none: plain HTTP.
+    tls: RefCell<Option<Tls>>,
+    slots: Rc<Slots>,
     bodies: Arc<Semaphore>,
     shares: Rc<Shares>,
     pace: Pace,
@@ -85,7 +92,7 @@ impl Context {
     #[expect(clippy::too_many_arguments, reason = "each is another end of the process, named where it is made")]
     pub fn new(
         board: Rc<RefCell<Board>>,
-        presence: Rc<RefCell<Presence>>,
+        presence: Rc<RefCell<Attendance>>,
         settings: Settings,
         clock: Rc<dyn Fn() -> SiteTime>,
         open: Rc<dyn Fn(&Digest) -> Opened>,
@@ -98,19 +105,44 @@ impl Context {
             presence,
             settings: RefCell::new(settings),
             strangers: RefCell::default(),
-            tls: RefCell::default(),
             clock,
             open,
             unreadable,
             sink,
             stats: Stats::default(),
             caps,
+            connections: Cell::new(caps.connections),
+            per_address: Cell::new(caps.per_address),
+            tls: RefCell::default(),
+            slots: Rc::default(),
             bodies: Arc::new(Semaphore::new(caps.bodies)),
             shares: Rc::new(Shares::new(caps.own_bodies)),
             pace: Pace::new(caps.bytes_per_second),
             guesses: Guesses::default(),
             waiting: Cell::new(0),
         }
+    }
+
+    /// What the site file says now of how much is taken on at once. Connections that are open stay open.
+    pub fn limit(&self, connections: usize, per_address: usize, bytes_per_second: Option<NonZeroU64>) {
+        self.connections.set(connections);
+        self.per_address.set(per_address);
+        self.pace.set(bytes_per_second);
+        self.slots.bounds_changed();
+    }
+
+    /// What the server proves itself with, and whom it trusts, from the next handshake on; not to come or go while it runs.
+    /// Ends the connections of devices whose certificates it does not trust any more.
+    pub fn prove_with(&self, tls: Option<Tls>) {
+        self.tls.replace(tls);
+        let closed = self.slots.close_untrusted(|shown| self.trusts(shown));
+        if closed > 0 {
+            tracing::info!(connections = closed, "closed, as their certificates are not trusted any more");
+        }
+    }
+
+    fn trusts(&self, shown: &Shown) -> bool {
+        self.tls.borrow().as_ref().is_some_and(|tls| tls.trusts(shown))
     }
 
     /// The addresses that sent the most wrong tokens lately.
@@ -123,15 +155,14 @@ impl Context {
 ///
 /// Runs within a `LocalSet`.
 pub async fn serve(listener: TcpListener, context: Rc<Context>, shutdown: impl Future<Output = ()>) {
-    let slots = Rc::new(Slots::default());
-    let accepting = accept(&listener, &context, &slots);
+    let accepting = accept(&listener, &context);
     tokio::select! {
         () = shutdown => {}
         () = accepting => {}
         () = keep_up(&context) => {}
     }
     drop(listener);
-    slots.close(context.caps.farewell).await;
+    context.slots.close(context.caps.farewell).await;
 }
 
 /// When the loop has ended there is nothing more to tell, and every question is answered 429 until the shutdown.
@@ -141,17 +172,17 @@ async fn keep_up(context: &Context) {
 }
 
 /// Accepts always; makes room by closing the connection that has been without a request for longest.
-async fn accept(listener: &TcpListener, context: &Rc<Context>, slots: &Rc<Slots>) {
+async fn accept(listener: &TcpListener, context: &Rc<Context>) {
     loop {
         match listener.accept().await {
             Ok((stream, from)) => {
-                if slots.room(context.caps.connections, context.caps.grace).await {
+                if context.slots.room(&context.connections, context.caps.grace).await {
                     context.stats.count(|counts| counts.evicted += 1);
                 }
                 context.stats.count(|counts| counts.accepted += 1);
-                connection::start(context, slots, stream, from.ip());
+                connection::start(context, stream, from.ip());
             }
-            Err(error) => recover(slots, &error).await,
+            Err(error) => recover(&context.slots, &error).await,
         }
     }
 }

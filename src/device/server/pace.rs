@@ -15,7 +15,7 @@ const SLOWEST: usize = 1024;
 /// take more get the same; what a slow device leaves goes to the others.
 #[derive(Debug)]
 pub(super) struct Pace {
-    rate: Option<NonZeroU64>,
+    rate: Cell<Option<NonZeroU64>>,
     /// When what was given out so far is paid for.
     paid: Cell<Instant>,
 }
@@ -23,12 +23,19 @@ pub(super) struct Pace {
 impl Pace {
     /// `rate` in bytes a second; none: no limit.
     pub(super) fn new(rate: Option<NonZeroU64>) -> Self {
-        Self { rate, paid: Cell::new(Instant::now()) }
+        Self { rate: Cell::new(rate), paid: Cell::new(Instant::now()) }
+    }
+
+    /// Another rate from the next turn on. What was given out at the old one is forgotten: nobody waits for it.
+    pub(super) fn set(&self, rate: Option<NonZeroU64>) {
+        if self.rate.replace(rate) != rate {
+            self.paid.set(Instant::now());
+        }
     }
 
     /// How many bytes a turn has: small ones where they are rare, so that nobody waits long for the next.
     pub(super) fn turn_of(&self, most: usize, bodies: usize) -> usize {
-        let Some(rate) = self.rate else { return most };
+        let Some(rate) = self.rate.get() else { return most };
         let share = usize::try_from(rate.get()).unwrap_or(usize::MAX) / bodies.max(1);
         share.clamp(SLOWEST.min(most), most)
     }
@@ -45,7 +52,7 @@ impl Pace {
 
     /// When it is the turn of so many bytes that are asked for now.
     fn turn(&self, now: Instant, bytes: usize) -> Instant {
-        let Some(rate) = self.rate else { return now };
+        let Some(rate) = self.rate.get() else { return now };
         let turn = now.checked_sub(CREDIT).map_or(now, |oldest| self.paid.get().max(oldest));
         let cost = (bytes as u64).saturating_mul(1_000_000_000) / rate;
         self.paid.set(turn + Duration::from_nanos(cost));
@@ -88,6 +95,19 @@ mod tests {
             Duration::from_millis(800),
             "a tenth of a second is kept"
         );
+    }
+
+    #[test]
+    fn another_rate_counts_from_the_next_turn_on() {
+        let (pace, now) = (pace(1_000), Instant::now());
+        // an hour's worth was given out
+        pace.turn(now, 3_600_000);
+        pace.set(NonZeroU64::new(1_000_000));
+        let first = pace.turn(Instant::now(), 1_000_000);
+        assert!(first <= Instant::now(), "nobody waits for what was given out at the old rate");
+        assert_eq!(pace.turn(first, 1) - first, Duration::from_secs(1));
+        pace.set(None);
+        assert_eq!(pace.turn(first, 1 << 40), first);
     }
 
     #[test]

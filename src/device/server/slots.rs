@@ -11,6 +11,8 @@ use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep, timeout_at};
 
+use super::tls::Shown;
+
 /// An answer is handed to the socket a moment before its connection counts as idle.
 const FLUSHED: Duration = Duration::from_millis(200);
 
@@ -26,6 +28,8 @@ pub(super) struct Slots {
 struct Open {
     task: Option<AbortHandle>,
     address: IpAddr,
+    /// The certificates that its device showed.
+    shown: Option<Shown>,
     /// It is one of its address's share; the others wait, unread, until one of them ends.
     admitted: bool,
     /// Without a request since; `None` while there is one.
@@ -57,7 +61,7 @@ impl Slots {
         let id = self.next.get();
         self.next.set(id + 1);
         let admitted = self.admitted(address) < most;
-        let open = Open { task: None, address, admitted, idle: Some(Instant::now()) };
+        let open = Open { task: None, address, shown: None, admitted, idle: Some(Instant::now()) };
         self.open.borrow_mut().insert(id, open);
         Rc::new(Slot { id, slots: Rc::clone(self), requests: Cell::new(0) })
     }
@@ -69,9 +73,9 @@ impl Slots {
     /// Waits until fewer than `most` are open. True if a connection without a request was closed for it. While all have
     /// one, or had none for less than `grace`, newcomers wait: requests end, every one has its deadline, and a request
     /// that is on its way to a fresh connection must not meet a closed one.
-    pub(super) async fn room(&self, most: usize, grace: Duration) -> bool {
+    pub(super) async fn room(&self, most: &Cell<usize>, grace: Duration) -> bool {
         let mut evicted = false;
-        while self.count() >= most {
+        while self.count() >= most.get() {
             evicted |= self.close_or_wait(self.first_to_go(grace)).await;
         }
         evicted
@@ -128,6 +132,20 @@ impl Slots {
         self.changed.notify_waiters();
     }
 
+    /// What bounds them has changed: whoever waits looks again.
+    pub(super) fn bounds_changed(&self) {
+        self.changed.notify_waiters();
+    }
+
+    /// Closes the connections whose devices showed certificates that are not trusted any more, whatever they are doing; how
+    /// many.
+    pub(super) fn close_untrusted(&self, trusts: impl Fn(&Shown) -> bool) -> usize {
+        let untrusted = |open: &Open| open.shown.as_ref().is_some_and(|shown| !trusts(shown));
+        let count = self.open.borrow().values().filter(|open| untrusted(open)).count();
+        self.abort(untrusted);
+        count
+    }
+
     /// Closes connections as they become idle, and the rest when time is up.
     pub(super) async fn close(&self, patience: Duration) {
         let end = Instant::now() + patience;
@@ -151,11 +169,11 @@ impl Slots {
 impl Slot {
     /// Waits until its address has fewer than `most` connections that are served, closing one of them that is without a
     /// request. True if it had to wait for another's request to end, or closed one.
-    pub(super) async fn turn(&self, address: IpAddr, most: usize, grace: Duration) -> bool {
+    pub(super) async fn turn(&self, address: IpAddr, most: &Cell<usize>, grace: Duration) -> bool {
         if self.slots.open.borrow().get(&self.id).is_some_and(|open| open.admitted) {
             return false;
         }
-        while self.slots.admitted(address) >= most {
+        while self.slots.admitted(address) >= most.get() {
             self.slots.close_or_wait(self.slots.oldest_of(address, grace)).await;
         }
         self.edit(|open| (open.admitted, open.idle) = (true, Some(Instant::now())));
@@ -167,9 +185,9 @@ impl Slot {
         self.edit(|open| open.task = Some(task));
     }
 
-    /// The handshake is done: from now on it waits for its first request.
-    pub(super) fn greeted(&self) {
-        self.edit(|open| open.idle = Some(Instant::now()));
+    /// The handshake is done, and the device showed these certificates in it: from now on it waits for its first request.
+    pub(super) fn greeted(&self, shown: Option<Shown>) {
+        self.edit(|open| (open.shown, open.idle) = (shown, Some(Instant::now())));
     }
 
     /// A request has arrived.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
 use rustls::server::danger::ClientCertVerifier;
 use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
 use rustls::{InconsistentKeys, RootCertStore, ServerConfig};
@@ -19,9 +19,17 @@ use crate::device::ddi::Names;
 use super::caps::{Caps, RECORD, TLS_BUFFER};
 use super::socket::Socket;
 
-/// What the server proves itself with, and whom it trusts. Cheap to clone; connections keep the one they began with.
+/// What the server proves itself with, and whom it trusts. Cheap to clone.
 #[derive(Clone)]
-pub struct Tls(Arc<ServerConfig>);
+pub struct Tls {
+    config: Arc<ServerConfig>,
+    /// Judges certificates of devices; none: they are not asked for.
+    verifier: Option<Arc<dyn ClientCertVerifier>>,
+}
+
+/// The certificates that a device showed: its own, and those between it and its authority.
+#[derive(Debug)]
+pub(super) struct Shown(Box<[CertificateDer<'static>]>);
 
 /// Why files do not make a TLS server: which of them, and a fragment that goes after its name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -47,8 +55,9 @@ impl Tls {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let builder = ServerConfig::builder_with_provider(provider.clone()).with_safe_default_protocol_versions();
         let builder = builder.map_err(in_words)?;
-        let builder = match client_ca {
-            Some(file) => builder.with_client_cert_verifier(verifier(file, provider).map_err(TlsError::ClientCa)?),
+        let verifier = client_ca.map(|file| verifier(file, provider)).transpose().map_err(TlsError::ClientCa)?;
+        let builder = match verifier.clone() {
+            Some(verifier) => builder.with_client_cert_verifier(verifier),
             None => builder.with_no_client_auth(),
         };
         let mut config = builder.with_single_cert(chain, key).map_err(in_words)?;
@@ -57,16 +66,28 @@ impl Tls {
         // the authorities.
         config.session_storage = Arc::new(NoServerSessionStorage {});
         config.send_tls13_tickets = 0;
-        Ok(Self(Arc::new(config)))
+        Ok(Self { config: Arc::new(config), verifier })
     }
 
     /// Shakes hands, in time.
-    pub(super) async fn accept(self, stream: TcpStream, caps: &Caps) -> io::Result<(Socket, Option<Names>)> {
-        let shaking = TlsAcceptor::from(self.0).accept_with(stream, |tls| tls.set_buffer_limit(Some(TLS_BUFFER)));
+    pub(super) async fn accept(self, stream: TcpStream, caps: &Caps) -> io::Result<(Socket, Option<Shown>)> {
+        let shaking = TlsAcceptor::from(self.config).accept_with(stream, |tls| tls.set_buffer_limit(Some(TLS_BUFFER)));
         let stream = timeout(caps.handshake, shaking).await.map_err(|_| io::ErrorKind::TimedOut)??;
-        let shown = stream.get_ref().1.peer_certificates().and_then(<[_]>::first);
-        let names = shown.map(|certificate| Names::of(certificate));
-        Ok((Socket::Tls(Box::new(stream)), names))
+        let shown = stream.get_ref().1.peer_certificates().map(|shown| Shown(shown.into()));
+        Ok((Socket::Tls(Box::new(stream)), shown))
+    }
+
+    /// Does it trust these certificates, as it would in a handshake now?
+    pub(super) fn trusts(&self, Shown(shown): &Shown) -> bool {
+        let (Some(verifier), Some((own, between))) = (&self.verifier, shown.split_first()) else { return false };
+        verifier.verify_client_cert(own, between, UnixTime::now()).is_ok()
+    }
+}
+
+impl Shown {
+    /// Whom they name.
+    pub(super) fn names(&self) -> Names {
+        self.0.first().map(|own| Names::of(own)).unwrap_or_default()
     }
 }
 

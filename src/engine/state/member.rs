@@ -10,6 +10,8 @@ pub struct Member {
     pub wave: Option<u16>,
     /// It matched after the freeze.
     pub joiner: bool,
+    /// Which of the rollout's files it gets; chosen when it is frozen or joins, and never again.
+    pub variant: u8,
     /// Its place in the order; derived.
     pub key: u64,
     /// How far it is.
@@ -85,6 +87,7 @@ impl Member {
         Self {
             wave: None,
             joiner,
+            variant: 0,
             key,
             step: Step::Waiting(WaitingReason::Unlisted),
             since: now,

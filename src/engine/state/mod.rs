@@ -3,6 +3,7 @@
 mod action;
 mod gateway;
 mod member;
+mod orders;
 mod rollout;
 
 use std::collections::BTreeMap;
@@ -11,6 +12,7 @@ use std::time::Duration;
 pub use action::Action;
 pub use gateway::{Gateway, Served};
 pub use member::{Member, Step};
+pub use orders::Orders;
 pub use rollout::{Frozen, Rollout, Tripped, Wave};
 
 use crate::model::{
@@ -34,6 +36,8 @@ pub struct State {
     /// Drops that were accepted, by the digest of the manifest: the same content changes nothing any more. Newer ones have
     /// greater numbers.
     pub drops: BTreeMap<Digest, u64>,
+    /// What people said on the spot, and has not been lifted.
+    pub orders: Orders,
     /// The first complete list of this process came. Not on disk: every start reads the manifests again.
     pub listed: bool,
     /// What the last list refused. Not on disk.
@@ -68,6 +72,8 @@ pub struct Site {
     pub arrivals: u64,
     /// The store before this one was lost: nothing is offered until a person says so.
     pub lost: bool,
+    /// The poll interval that gateways were told last; what the site file says now may be another one.
+    pub told: Option<Duration>,
     /// The cluster that the site belongs to, once its API server gave a complete list.
     pub cluster: Option<Uid>,
 }
@@ -101,6 +107,14 @@ impl State {
     /// What a gateway without work is told.
     pub fn told(&self, gateway: &ControllerId) -> Duration {
         poll_interval::told(self.settings.poll_interval, gateway.as_str())
+    }
+
+    /// The interval at which a gateway comes, if that is not what it is told now: it polls at that one, or it was told a
+    /// longer one before and has not heard the new one.
+    pub fn comes_by(&self, gateway: &Gateway) -> Option<Duration> {
+        let before = self.site.told.filter(|told| *told > self.settings.poll_interval);
+        let told = || before.map(|told| poll_interval::told(told, gateway.spec.controller_id.as_str()));
+        gateway.interval.or_else(told)
     }
 
     /// How long a gateway that is there may take to come by: two of its intervals.

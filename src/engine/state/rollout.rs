@@ -5,6 +5,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use super::Member;
+use crate::engine::window::Gate;
 use crate::model::{ControllerId, DeclaredBy, Identity, RolloutSpec, SiteTime};
 
 /// A rollout.
@@ -38,6 +39,8 @@ pub struct Rollout {
     pub queue: Rc<[ControllerId]>,
     /// When something is due in it; derived.
     pub next_due: Option<SiteTime>,
+    /// What its windows say, if it has any; derived.
+    pub gate: Option<Gate>,
 }
 
 /// The frozen plan.

@@ -72,9 +72,10 @@ impl Drops {
             }
         }
         for since in self.since.values() {
-            let left = self.pace.wrong_after.saturating_sub(now.saturating_duration_since(*since));
-            if !left.is_zero() {
-                let left = left + Duration::from_millis(1);
+            let rested = now.saturating_duration_since(*since);
+            let next = [self.pace.rest, self.pace.wrong_after].into_iter().filter(|rest| *rest > rested).min();
+            if let Some(next) = next {
+                let left = next - rested + Duration::from_millis(1);
                 found.again = Some(found.again.map_or(left, |again| again.min(left)));
             }
         }

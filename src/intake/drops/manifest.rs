@@ -82,10 +82,9 @@ pub(super) fn contents(digest: Digest, intents: &[Intent]) -> Contents {
             Intent::Gateway(spec) => _ = contents.keys.insert(format!("the controller id {}", spec.controller_id)),
             Intent::Rollout(identity, spec) => {
                 contents.rollouts.push((identity.clone(), spec.artifact.key.digest));
-                if spec.artifact.sources.iter().any(|source| !source.is_remote()) {
-                    let need = Need { rollout: identity.clone(), artifact: spec.artifact.clone() };
-                    contents.needs.push(need);
-                }
+                let local = |file: &&ArtifactSpec| file.sources.iter().any(|source| !source.is_remote());
+                let need = |file: &ArtifactSpec| Need { rollout: identity.clone(), artifact: file.clone() };
+                contents.needs.extend(spec.files().filter(local).map(need));
             }
         }
     }

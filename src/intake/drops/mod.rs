@@ -30,7 +30,7 @@ pub use state::Drops;
 pub struct Pace {
     /// As for manifest directories.
     pub look: super::Pace,
-    /// A manifest that nobody wrote to for so long is complete.
+    /// A manifest that nobody wrote to for so long is complete, and an artifact worth reading.
     pub rest: Duration,
     /// A manifest that is wrong and that nobody wrote to for so long is refused.
     pub bad_after: Duration,

@@ -46,7 +46,12 @@ impl Sight<'_> {
         };
         let (mut sources, mut unread) = (Vec::new(), None);
         for (name, stamp) in self.folder.of_size(artifact.size) {
-            let rested = self.now.saturating_duration_since(*self.since.entry(stamp).or_insert(self.now));
+            let rested = self.rested(stamp);
+            if rested < self.pace.rest {
+                // some programs make a file as large as it will be before they fill it
+                unread = Some(format!("{name} is here, and is read once nobody writes to it"));
+                continue;
+            }
             match self.digests.of(self.dir, (name, stamp), rested, self.pace.wrong_after) {
                 Ok(digest) if digest == artifact.key.digest => {
                     sources.push(Source::File { dir: self.dir.into(), name: name.into() });
@@ -91,6 +96,9 @@ impl Sight<'_> {
         named.into_iter().find_map(|(name, entry)| match entry {
             Some(Entry::File(stamp)) if stamp.size == need.artifact.size => {
                 let rested = self.rested(stamp);
+                if rested < self.pace.rest {
+                    return None;
+                }
                 let digest = self.digests.of(self.dir, (name, stamp), rested, self.pace.wrong_after).ok()?;
                 let said = need.artifact.key.digest;
                 (rested >= self.pace.wrong_after).then(|| {
@@ -161,6 +169,48 @@ fn part(bytes: u64, size: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The pieces of a sight of one directory, at a moment of its own.
+    struct Looks {
+        dir: tempfile::TempDir,
+        digests: Digests,
+        since: BTreeMap<Stamp, Instant>,
+        begin: Instant,
+    }
+
+    impl Looks {
+        fn look(&mut self, after: Duration, need: &Need) -> Met {
+            let folder = Folder::read(self.dir.path()).unwrap();
+            let (digests, since) = (&mut self.digests, &mut self.since);
+            let now = self.begin + after;
+            let pace = Pace::default();
+            let mut sight = Sight { dir: self.dir.path(), folder: &folder, digests, since, now, pace };
+            sight.look_for(need, Standing::Absent)
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_as_large_as_it_will_be_is_read_once_it_rests_and_not_at_each_look_while_it_is_filled() {
+        let dir = tempfile::tempdir().unwrap();
+        let source = Source::File { dir: dir.path().into(), name: "fw.bin".into() };
+        let digest = crate::model::Digest::new(<sha2::Sha256 as sha2::Digest>::digest(b"firmware").into());
+        let key = crate::model::ArtifactKey { name: "os".into(), version: "2".parse().unwrap(), digest };
+        let artifact = ArtifactSpec { key, size: 8, sources: vec![source] };
+        let need = Need { rollout: crate::model::Identity("main".into()), artifact };
+        let file = dir.path().join("fw.bin");
+        let (digests, since) = (Digests::default(), BTreeMap::new());
+        let mut looks = Looks { dir, digests, since, begin: Instant::now() };
+        for (second, bytes) in [(0, b"\0\0\0\0\0\0\0\0"), (10, b"firm\0\0\0\0"), (20, b"firmware")] {
+            // another stamp, whatever the clock of the file system
+            std::fs::remove_file(&file).ok();
+            std::fs::write(&file, bytes).unwrap();
+            let met = looks.look(Duration::from_secs(second), &need);
+            let Met::Waits(why) = met else { panic!("{met:?} after {second} s") };
+            assert_eq!(why, "fw.bin is here, and is read once nobody writes to it");
+        }
+        assert!(matches!(looks.look(Duration::from_secs(21), &need), Met::Waits(_)));
+        assert!(matches!(looks.look(Duration::from_secs(22), &need), Met::Wanted(..)));
+    }
 
     #[test]
     fn a_part_is_said_in_the_unit_of_the_whole() {

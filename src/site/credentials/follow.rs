@@ -6,12 +6,12 @@ use super::Notices;
 use super::read::{FileError, Files, Loaded};
 use crate::authority::{self, AuthorityError, Renewal};
 use crate::device::Context;
-use crate::intake::{Pace, Watch};
+use crate::intake::{Pace, Watch, around};
 
 /// Follows them until it is dropped. `print` is that of the files in use.
 pub(in crate::site) async fn follow(files: Files, mut print: [u8; 32], context: Rc<Context>, notices: Rc<Notices>) {
-    let (directories, pace) = (files.directories(), Pace::default());
-    if directories.is_empty() {
+    let pace = Pace::default();
+    if files.all().next().is_none() {
         return;
     }
     let mut watch = Watch::new();
@@ -19,9 +19,9 @@ pub(in crate::site) async fn follow(files: Files, mut print: [u8; 32], context: 
     let mut broken = Vec::new();
     loop {
         let before = heard.count();
-        let (files, directories) = (files.clone(), directories.clone());
+        let files = files.clone();
         let looking = tokio::task::spawn_blocking(move || {
-            let watched = watch.renew(&directories);
+            let watched = watch.renew(&around(files.all()));
             let renewal = files.tls.as_ref().map(|tls| authority::renew(&tls.certificate, &tls.key, now()));
             (watch, watched, renewal, files.load())
         });
@@ -41,7 +41,7 @@ pub(in crate::site) async fn follow(files: Files, mut print: [u8; 32], context: 
 fn apply(context: &Context, loaded: Loaded) -> Vec<String> {
     let mut broken = Vec::new();
     if let Some(tls) = right(loaded.tls, &mut broken) {
-        context.tls.replace(tls);
+        context.prove_with(tls);
     }
     let tokens = &mut context.settings.borrow_mut().tokens;
     if let Some(secret) = right(loaded.secret, &mut broken) {

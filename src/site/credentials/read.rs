@@ -46,15 +46,11 @@ impl Files {
         Self { tls: devices.tls.clone(), tokens: devices.tokens.clone() }
     }
 
-    /// The directories that they lie in.
-    pub(super) fn directories(&self) -> Vec<PathBuf> {
+    /// All of them.
+    pub(super) fn all(&self) -> impl Iterator<Item = &Path> {
         let tls = self.tls.iter().flat_map(|tls| [Some(&tls.certificate), Some(&tls.key), tls.client_ca.as_ref()]);
         let tokens = [self.tokens.site_secret.as_ref(), self.tokens.gateway_token.as_ref()];
-        let parent = |file: &PathBuf| file.parent().map(Path::to_owned);
-        let mut all: Vec<_> = tls.chain(tokens).flatten().filter_map(parent).collect();
-        all.sort();
-        all.dedup();
-        all
+        tls.chain(tokens).flatten().map(PathBuf::as_path)
     }
 
     /// Reads them all. Blocks.

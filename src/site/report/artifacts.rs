@@ -98,7 +98,7 @@ pub fn freed(files: Vec<Freed>) -> FreedFiles {
 pub fn artifacts(state: &State, progress: impl Fn(&Digest) -> Option<Progress>) -> KnownArtifacts {
     let mut needs = engine::needs(state);
     let sizes: BTreeMap<_, _> =
-        state.rollouts.values().map(|r| (r.spec.artifact.key.digest, r.spec.artifact.size)).collect();
+        state.rollouts.values().flat_map(|r| r.spec.files().map(|file| (file.key.digest, file.size))).collect();
     let digests: BTreeSet<_> = state.artifacts.keys().chain(sizes.keys()).copied().collect();
     let known = |digest: Digest| {
         let need = needs.remove(&digest).unwrap_or_default();

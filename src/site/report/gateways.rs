@@ -59,7 +59,7 @@ fn line(state: &State, id: &ControllerId, gateway: &Gateway) -> GatewayLine {
     GatewayLine {
         name: gateway.spec.name.clone(),
         controller_id: id.to_string(),
-        presence: format!("{:?}", gateway.presence),
+        presence: gateway.presence.to_string(),
         versions,
         member: newest(state, id).map(|(rollout, member)| member_line(rollout, member)),
     }

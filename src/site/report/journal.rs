@@ -21,11 +21,13 @@ pub struct JournalFilter {
     pub gateway: Option<String>,
     /// Rows of this kind.
     pub what: Option<What>,
+    /// Rows from this time on, in Unix milliseconds; and those of which it is not known, as there was no clock.
+    pub since: Option<i64>,
 }
 
 impl Default for JournalFilter {
     fn default() -> Self {
-        Self { limit: Self::USUAL, after: None, rollout: None, gateway: None, what: None }
+        Self { limit: Self::USUAL, after: None, rollout: None, gateway: None, what: None, since: None }
     }
 }
 
@@ -46,10 +48,11 @@ impl JournalFilter {
                 "after" => filter.after = Some(value.parse().map_err(|_| "after is the number of a row".to_owned())?),
                 "rollout" => filter.rollout = Some(value.into_owned()),
                 "gateway" => filter.gateway = Some(value.into_owned()),
+                "since" => filter.since = Some(value.parse().map_err(|_| "since is in Unix milliseconds".to_owned())?),
                 "what" => filter.what = Some(value.parse().map_err(|error: Invalid| error.0)?),
                 _ => {
                     return Err(format!(
-                        "there is no filter {key:?}; limit, after, rollout, gateway and what are there"
+                        "there is no filter {key:?}; limit, after, rollout, gateway, what and since are there"
                     ));
                 }
             }
@@ -70,6 +73,7 @@ impl JournalFilter {
         add("rollout", self.rollout.clone());
         add("gateway", self.gateway.clone());
         add("what", self.what.map(|what| what.to_string()));
+        add("since", self.since.map(|since| since.to_string()));
         query
     }
 
@@ -80,7 +84,7 @@ impl JournalFilter {
 
     /// Says of a row whether it is wanted. A gateway that is gone is still found by its controller id.
     pub fn keep(&self, state: &State) -> impl Fn(&JournalEntry) -> bool + Send + 'static {
-        let Self { rollout, gateway, what, .. } = self.clone();
+        let Self { rollout, gateway, what, since, .. } = self.clone();
         let named = gateway.as_ref().and_then(|who| {
             let mut gateways = state.gateways.iter();
             gateways.find(|(_, gateway)| gateway.spec.name == *who).map(|(id, _)| id.to_string())
@@ -90,12 +94,13 @@ impl JournalFilter {
             rollout.as_ref().is_none_or(|name| row.rollout.as_ref().is_some_and(|label| is_of(label, name)))
                 && (gateway.is_none() || is(&gateway, &row.gateway) || is(&named, &row.gateway))
                 && what.is_none_or(|what| what == row.what)
+                && since.zip(row.wall).is_none_or(|(since, at)| since <= at)
         }
     }
 }
 
 /// A row calls a rollout by its name and, behind it, the artifact: `press-fw (fw 2.0.0)`. Either is enough to find it.
-fn is_of(label: &str, name: &str) -> bool {
+pub(super) fn is_of(label: &str, name: &str) -> bool {
     label.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with(" ("))
 }
 
@@ -170,6 +175,7 @@ mod tests {
             rollout: Some("press-fw".into()),
             gateway: Some("press & 1=ü".into()),
             what: Some(What::AttemptFailed),
+            since: Some(-1),
         };
         assert_eq!(JournalFilter::from_query(&filter.to_query()), Ok(filter));
         assert_eq!(JournalFilter::from_query(""), Ok(JournalFilter::default()));
@@ -180,7 +186,8 @@ mod tests {
             ("after=-1", "after is the number of a row"),
             ("what=Nothing", "there is no kind of row \"Nothing\""),
             ("gateway=%ff", "gateway is not UTF-8"),
-            ("since=1", "there is no filter \"since\"; limit, after, rollout, gateway and what are there"),
+            ("since=noon", "since is in Unix milliseconds"),
+            ("until=1", "there is no filter \"until\"; limit, after, rollout, gateway, what and since are there"),
         ] {
             assert_eq!(JournalFilter::from_query(query), Err(why.to_owned()), "{query}");
         }

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::gateways::{newest, reason};
 use crate::engine::{self, Gateway, Member, Phase, Rollout, State, Step, summary};
 use crate::kube::{Condition, Report, Truth};
-use crate::model::{ControllerId, DeclaredBy, Dispute, Identity, Now, ObjectName, Presence};
+use crate::model::{ArtifactSpec, ControllerId, DeclaredBy, Dispute, Identity, Now, ObjectName, Presence};
 use crate::resources::{
     ArtifactStatus, EdgeGatewayStatus, FailureStatus, OtaRolloutStatus, Summary, UpdateStatus, WaveStatus,
 };
@@ -103,12 +103,15 @@ fn wave(state: &State, rollout: &Rollout, now: Now) -> Option<WaveStatus> {
     Some(WaveStatus { index: number(at + 1), of: number(of), soak_until })
 }
 
+/// Of several files the furthest behind.
 fn artifact(state: &State, rollout: &Rollout) -> &'static str {
-    match state.artifacts.get(&rollout.spec.artifact.key.digest) {
-        Some(known) if known.failed.is_some() => "Failed",
-        Some(known) if known.sums.is_some() => "Verified",
-        _ => "Wanted",
-    }
+    let of = |file: &ArtifactSpec| match state.artifacts.get(&file.key.digest) {
+        Some(known) if known.failed.is_some() => (0, "Failed"),
+        Some(known) if known.sums.is_some() => (2, "Verified"),
+        _ => (1, "Wanted"),
+    };
+    let furthest = engine::files_in_use(state, rollout).map(of).min();
+    furthest.unwrap_or_else(|| of(&rollout.spec.artifact)).1
 }
 
 fn failures(state: &State, rollout: &Rollout) -> Vec<FailureStatus> {

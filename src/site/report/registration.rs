@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::device::{Guesser, Strangers};
+use crate::device::{Credential, Guesser, Strangers};
 use crate::engine::State;
 use crate::model::SiteTime;
 
@@ -14,8 +14,13 @@ pub struct PendingLine {
     pub controller_id: String,
     /// The address it came from first.
     pub address: String,
-    /// The first eight digits of the sha256 of the token that it showed first, for a person to compare.
-    pub token_starts: String,
+    /// The first eight digits of the sha256 of the token that it showed first, for a person to compare; none if that is
+    /// the site's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token_starts: Option<String>,
+    /// `Derived` or `Shared`: it has the site's own token, so it belongs here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub site_token: Option<String>,
     /// Another token was shown in its name too.
     pub contested: bool,
     /// How often it came.
@@ -75,7 +80,12 @@ pub fn pending(strangers: &Strangers, state: &State, now: SiteTime) -> Vec<Pendi
         .map(|(id, known)| PendingLine {
             controller_id: id.to_string(),
             address: known.from.to_string(),
-            token_starts: known.token.to_string().chars().take(8).collect(),
+            token_starts: known.credential.own().map(|token| token.to_string().chars().take(8).collect()),
+            site_token: match known.credential {
+                Credential::Unknown(_) => None,
+                Credential::Derived => Some("Derived".into()),
+                Credential::Shared => Some("Shared".into()),
+            },
             contested: known.contested,
             times: known.times,
             since_seconds: now.since(known.since).as_secs(),

@@ -2,12 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::OpensLine;
 use super::artifacts::ProgressLine;
+use super::order::{OrderLine, standing_orders};
 use super::{GuesserLine, PendingLine};
 use crate::artifact::Progress;
-use crate::engine::{self, Phase, Rollout, State, Steps, Summary, steps, summary};
+use crate::engine::{self, Member, Phase, Rollout, State, Step, Steps, Summary, steps, summary};
 use crate::intake::drops::DropLine;
-use crate::model::{Digest, Dispute, Refusal, SiteTime};
+use crate::model::{ArtifactSpec, Digest, Dispute, Refusal, SiteTime, SkippedReason};
 
 /// The site at a glance.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -24,10 +26,19 @@ pub struct Status {
     /// The site file; only of a site that runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub site_file: Option<SiteFileLine>,
+    /// The wall clock; only of a site that runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock: Option<ClockLine>,
     /// The store before this one was lost, and nobody has said `resume` yet.
     pub store_lost: bool,
     /// The rollouts, newest first.
     pub rollouts: Vec<RolloutLine>,
+    /// The newest orders that people gave on the spot and that stand.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub orders: Vec<OrderLine>,
+    /// How many of them there are.
+    #[serde(default)]
+    pub orders_total: u32,
     /// How many gateways are declared, and how many of them poll.
     pub gateways: GatewayCount,
     /// What could not be accepted.
@@ -64,6 +75,20 @@ pub struct SiteFileLine {
     pub problem_seconds: Option<u64>,
     /// Fields in which it says something else, to be in force from the next start on.
     pub needs_restart: Vec<String>,
+}
+
+/// The wall clock, and whether it is believed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ClockLine {
+    /// What it shows, RFC 3339.
+    pub time: Option<String>,
+    /// Windows are decided by it.
+    pub trusted: bool,
+    /// A time server keeps it right.
+    pub synchronised: bool,
+    /// Why it is trusted or not; completes `clock: …`.
+    pub why: String,
 }
 
 /// How many gateways there are.
@@ -119,6 +144,12 @@ pub struct RolloutLine {
     pub reason: String,
     /// For a person.
     pub message: String,
+    /// Of one with windows: `Open`, `Closing` (its last start has passed), `Closed`, or `Unknown` as the clock is not trusted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window: Option<String>,
+    /// When updates may start next, while they may not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opens: Option<OpensLine>,
     /// Its waves; empty before the first opened.
     pub waves: Vec<WaveLine>,
     /// How many members are at which step.
@@ -147,6 +178,23 @@ pub struct ArtifactLine {
     /// How far it is, while it is not there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub progress: Option<ProgressLine>,
+    /// Its files, if there is one for each type of hardware; what stands above is of the one that is furthest behind.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub variants: Vec<VariantLine>,
+}
+
+/// A file for one type of hardware.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct VariantLine {
+    /// Its digest.
+    pub digest: String,
+    /// In bytes.
+    pub size: u64,
+    /// `Verified`, `Wanted`, `Fetching` or `Failed`.
+    pub state: String,
+    /// How many members get it, once that is fixed.
+    pub gateways: u32,
 }
 
 /// A wave.
@@ -182,13 +230,17 @@ pub fn status(
     rollouts.sort_by_key(|rollout| std::cmp::Reverse(rollout.arrival));
     let polling = |g: &&engine::Gateway| g.presence == crate::model::Presence::Polling;
     let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+    let (orders, orders_total) = standing_orders(state, now);
     Status {
         site: site.to_owned(),
         running: true,
         saved_at: None,
         site_file: None,
+        clock: None,
         store_lost: state.site.lost,
         rollouts: rollouts.into_iter().map(|rollout| rollout_line(state, rollout, now, &progress)).collect(),
+        orders,
+        orders_total,
         gateways: GatewayCount {
             total: count(state.gateways.len()),
             polling: count(state.gateways.values().filter(polling).count()),
@@ -222,7 +274,7 @@ fn refused(state: &State) -> Vec<Refusal> {
     state.refused.iter().cloned().chain(in_api).chain(state.api.disputes.iter().map(disputed)).collect()
 }
 
-fn rollout_line(
+pub(super) fn rollout_line(
     state: &State,
     rollout: &Rollout,
     now: SiteTime,
@@ -240,6 +292,8 @@ fn rollout_line(
         phase: phase.into(),
         reason,
         message,
+        window: rollout.gate.as_ref().map(|gate| gate.says.map_or("Unknown".into(), |says| format!("{says:?}"))),
+        opens: OpensLine::of(rollout, now),
         waves: waves
             .map(|w| WaveLine { size: w.size, opened: w.opened_at.is_some(), proven: w.proven_at.is_some() })
             .collect(),
@@ -248,16 +302,43 @@ fn rollout_line(
     }
 }
 
+/// Of several variants the line tells of the one that is furthest behind, of those that gateways of the site need.
 fn artifact_line(state: &State, rollout: &Rollout, progress: &impl Fn(&Digest) -> Option<Progress>) -> ArtifactLine {
-    let artifact = &rollout.spec.artifact;
-    let known = state.artifacts.get(&artifact.key.digest);
-    let progress = progress(&artifact.key.digest);
+    let line = |file: &ArtifactSpec| file_line(state, file, progress(&file.key.digest));
+    let behind = |line: &ArtifactLine| STATES.iter().position(|state| *state == line.state);
+    let furthest = engine::files_in_use(state, rollout).map(line).min_by_key(behind);
+    let mut shown = furthest.unwrap_or_else(|| line(&rollout.spec.artifact));
+    let variants = rollout.spec.variants.iter().flat_map(|_| rollout.spec.files().zip(0_u8..));
+    shown.variants = variants.map(|(file, at)| variant_line(&line(file), rollout, at)).collect();
+    // by this one the drop that brought it knows it again
+    shown.digest = rollout.spec.artifact.key.digest.to_string();
+    shown
+}
+
+fn variant_line(line: &ArtifactLine, rollout: &Rollout, at: u8) -> VariantLine {
+    let has = |member: &&Member| {
+        rollout.frozen.is_some() && member.variant == at && member.step != Step::Skipped(SkippedReason::NoVariant)
+    };
+    let gateways = rollout.members.values().filter(has).count();
+    VariantLine {
+        digest: line.digest.clone(),
+        size: line.size,
+        state: line.state.clone(),
+        gateways: u32::try_from(gateways).unwrap_or(u32::MAX),
+    }
+}
+
+/// What may be said of a file, the furthest behind first.
+const STATES: [&str; 4] = ["Failed", "Fetching", "Wanted", "Verified"];
+
+fn file_line(state: &State, file: &ArtifactSpec, progress: Option<Progress>) -> ArtifactLine {
+    let known = state.artifacts.get(&file.key.digest);
     let bytes = progress.as_ref().and_then(|progress| progress.bytes);
     ArtifactLine {
-        name: artifact.key.name.clone(),
-        version: artifact.key.version.to_string(),
-        digest: artifact.key.digest.to_string(),
-        size: artifact.size,
+        name: file.key.name.clone(),
+        version: file.key.version.to_string(),
+        digest: file.key.digest.to_string(),
+        size: file.size,
         bytes,
         progress: progress.map(Into::into),
         state: match known {
@@ -267,5 +348,6 @@ fn artifact_line(state: &State, rollout: &Rollout, progress: &impl Fn(&Digest) -
             _ => "Wanted",
         }
         .into(),
+        variants: Vec::new(),
     }
 }

@@ -2,10 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::OpensLine;
 use super::gateways::reason;
+use super::names;
+use super::order::OrderLine;
+use super::stops::{holds, stops};
 use crate::device::Progress;
-use crate::engine::{Member, Rollout, State, Step};
-use crate::model::{ControllerId, JournalEntry, SiteTime, Texts, WaitingReason};
+use crate::engine::{self, Expectation, Member, Rollout, State, Step};
+use crate::model::{ControllerId, JournalEntry, SiteTime, SkippedReason, Texts, WaitingReason};
 
 /// So many of the newest rows of the journal are looked through.
 pub const ROWS_FOR_WHY: usize = 4_000;
@@ -30,6 +34,9 @@ pub struct Why {
     pub polled_ago_seconds: Option<u64>,
     /// It takes no new order.
     pub hold: bool,
+    /// On whose word.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub holds: Vec<OrderLine>,
     /// The client that it runs, as far as its requests tell.
     pub client: String,
     /// What selectors look at.
@@ -50,6 +57,9 @@ pub struct MemberWhy {
     pub rollout: String,
     /// To which version.
     pub version: String,
+    /// Which of the rollout's variants it gets, from 1, if there are several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variant: Option<u32>,
     /// How far it is.
     pub step: String,
     /// For how long by now.
@@ -60,8 +70,17 @@ pub struct MemberWhy {
     pub meaning: String,
     /// What a person can do; nothing, if that is so.
     pub remedy: Option<String>,
+    /// What has to happen before it goes on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected: Option<ExpectedLine>,
+    /// Who stopped the rollout.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stops: Vec<OrderLine>,
     /// Until the next try of one that waits, or until this step has taken too long.
     pub due_seconds: Option<u64>,
+    /// When updates may start next, of one that waits for a window.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opens: Option<OpensLine>,
     /// Its wave, from 1.
     pub wave: Option<u32>,
     /// Attempts used, and allowed.
@@ -77,6 +96,24 @@ pub struct MemberWhy {
     pub progress: Option<String>,
 }
 
+/// What has to happen before somebody goes on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ExpectedLine {
+    /// What.
+    pub what: String,
+    /// When it is due, from now on, if that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_seconds: Option<u64>,
+}
+
+impl ExpectedLine {
+    pub(super) fn of(expected: Expectation, now: SiteTime) -> Self {
+        let Expectation { what, at } = expected;
+        Self { what: what.to_string(), in_seconds: at.map(|at| at.since(now).as_secs()) }
+    }
+}
+
 /// A row of the journal.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct JournalLine {
@@ -90,11 +127,6 @@ pub struct JournalLine {
     pub detail: String,
 }
 
-/// What is said when nobody is called so.
-pub fn no_such_gateway(who: &str) -> String {
-    format!("there is no gateway {who:?}; `lamplighter status --gateways` lists them")
-}
-
 /// Finds a gateway by its name or its controller id, and explains it.
 pub fn why(
     state: &State,
@@ -104,10 +136,7 @@ pub fn why(
     progress: impl Fn(&ControllerId) -> Option<Progress>,
     journal: &[JournalEntry],
 ) -> Option<Why> {
-    // one that got another controller id is there twice, and the manifests know the newer
-    let called = || state.gateways.iter().filter(|(_, gateway)| gateway.spec.name == who);
-    let named = || called().find(|(_, gateway)| gateway.listed).or_else(|| called().next());
-    let (id, gateway) = state.gateways.get_key_value(who).or_else(named)?;
+    let (id, gateway) = names::gateway(state, who)?;
     let mut rollouts: Vec<_> =
         state.rollouts.values().filter_map(|rollout| Some((rollout, rollout.members.get(id)?))).collect();
     rollouts.sort_by_key(|(rollout, _)| std::cmp::Reverse(rollout.arrival));
@@ -117,35 +146,53 @@ pub fn why(
         saved_at: None,
         name: gateway.spec.name.clone(),
         controller_id: id.to_string(),
-        presence: format!("{:?}", gateway.presence),
+        presence: gateway.presence.to_string(),
         polled_ago_seconds: polled(id).map(|at| now.since(at).as_secs()),
-        hold: gateway.spec.hold,
-        client: format!("{:?}", gateway.client),
+        hold: engine::is_held(state, gateway),
+        holds: holds(state, id, gateway, now),
+        client: gateway.client.to_string(),
         labels: gateway.spec.labels.clone(),
         attributes: gateway.attributes.clone(),
         rollouts: rollouts
             .into_iter()
-            .map(|(rollout, member)| member_why(rollout, member, now, progress.as_ref()))
+            .map(|(rollout, member)| member_why(state, rollout, member, now, progress.as_ref()))
             .collect(),
         journal: journal.iter().filter(|row| row.gateway.as_deref() == Some(id.as_str())).map(journal_line).collect(),
     })
 }
 
-fn member_why(rollout: &Rollout, member: &Member, now: SiteTime, progress: Option<&Progress>) -> MemberWhy {
+fn member_why(
+    state: &State,
+    rollout: &Rollout,
+    member: &Member,
+    now: SiteTime,
+    progress: Option<&Progress>,
+) -> MemberWhy {
     let (meaning, remedy) = words(member.step);
+    let size = rollout.file_for(member).size;
     let current = progress.filter(|progress| member.open_action().is_some_and(|order| order.id == progress.action));
     MemberWhy {
         rollout: rollout.identity.to_string(),
         version: rollout.spec.artifact.key.to_string(),
+        variant: variant(rollout, member),
         step: member.step.name().into(),
         step_seconds: now.since(member.since).as_secs(),
         reason: reason(member.step),
         meaning: meaning.into(),
         remedy: (remedy != NOTHING).then(|| remedy.into()),
+        expected: engine::expected(state, rollout, member, now).map(|expected| ExpectedLine::of(expected, now)),
+        stops: if member.step == Step::Waiting(WaitingReason::Paused) {
+            stops(state, rollout, now)
+        } else {
+            Vec::new()
+        },
         due_seconds: due(member, now),
+        opens: (member.step == Step::Waiting(WaitingReason::OutsideWindow))
+            .then(|| OpensLine::of(rollout, now))
+            .flatten(),
         wave: member.wave.map(|at| u32::from(at) + 1),
         attempts: (member.attempts, rollout.spec.attempts),
-        sent: (member.spent > rollout.spec.artifact.size).then(|| member.sent(rollout.spec.artifact.size)),
+        sent: (member.spent > size).then(|| member.sent(size)),
         action: member.action.as_ref().map(|action| action.id.get()),
         message: member.message.clone(),
         progress: current.map(|progress| match &progress.message {
@@ -153,6 +200,13 @@ fn member_why(rollout: &Rollout, member: &Member, now: SiteTime, progress: Optio
             None => format!("{}/{}", progress.done, progress.of),
         }),
     }
+}
+
+fn variant(rollout: &Rollout, member: &Member) -> Option<u32> {
+    let chosen = rollout.spec.variants.is_some()
+        && rollout.frozen.is_some()
+        && member.step != Step::Skipped(SkippedReason::NoVariant);
+    chosen.then(|| u32::from(member.variant) + 1)
 }
 
 /// What reasons say where a person need not do anything.

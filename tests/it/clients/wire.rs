@@ -6,7 +6,7 @@ use std::time::Duration;
 use hyper::Method;
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use lamplighter::device::ddi::{self, Answer, Download, Head};
-use lamplighter::device::{Board, Pacing, Presence};
+use lamplighter::device::{Attendance, Board, Pacing};
 use lamplighter::engine::Step;
 use lamplighter::model::*;
 use md5::Digest as _;
@@ -28,7 +28,7 @@ pub const SIZE: usize = 50_000;
 /// A site, the time, and what passed.
 pub struct Wire {
     pub site: Site,
-    presence: Presence,
+    presence: Attendance,
     settings: ddi::Settings,
     recent: VecDeque<SiteTime>,
     /// `METHOD path status`, in order, polls left out.
@@ -117,7 +117,7 @@ impl Wire {
         site.list();
         Self {
             site,
-            presence: Presence::new(Pacing { told: site::INTERVAL, offline_after: Duration::from_secs(600) }),
+            presence: Attendance::new(Pacing { told: site::INTERVAL, offline_after: Duration::from_secs(600) }),
             settings: ddi::Settings {
                 tenants: vec!["DEFAULT".into()],
                 poll_interval: site::INTERVAL,

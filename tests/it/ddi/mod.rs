@@ -13,7 +13,7 @@ use std::time::Duration;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, StatusCode};
 use lamplighter::device::ddi::{self, Answer, Download, Head, Response, Settings};
-use lamplighter::device::{Artifact, Board, Entry, Offer, Pacing, Presence};
+use lamplighter::device::{Artifact, Attendance, Board, Entry, Offer, Pacing};
 use lamplighter::model::{
     ActionId, ArtifactKey, Ask, Attributes, AttributesMode, Bytes, Client, ControllerId, Digest, Event, Execution,
     Feedback, Finished, SiteTime, Sums, TokenHash, Verdict,
@@ -123,7 +123,7 @@ fn fetched() -> Offer {
 /// A board with `gw-1` on it, and who is there.
 struct World {
     board: Board,
-    presence: Presence,
+    presence: Attendance,
     settings: Settings,
     now: SiteTime,
 }
@@ -132,7 +132,10 @@ impl World {
     fn new(offer: Option<Offer>) -> Self {
         let mut world = Self {
             board: Board::default(),
-            presence: Presence::new(Pacing { told: Duration::from_secs(60), offline_after: Duration::from_secs(600) }),
+            presence: Attendance::new(Pacing {
+                told: Duration::from_secs(60),
+                offline_after: Duration::from_secs(600),
+            }),
             settings: Settings {
                 tenants: vec!["DEFAULT".into()],
                 poll_interval: Duration::from_secs(60),

@@ -105,7 +105,7 @@ fn a_rollout_that_a_newer_one_took_over_is_no_longer_in_force_until_it_gets_a_ga
     site.download(&canary);
     site.rollouts.insert("newer".into(), rollout("os", "3"));
     site.list();
-    let wanted = |site: &Site| wanted_artifacts(site.core.state()).into_values().map(|it| it.key.digest).collect();
+    let wanted = |site: &Site| wanted_artifacts(site.core.state()).into_iter().map(|it| it.key.digest).collect();
     let both: Vec<_> = wanted(&site);
     assert_eq!(both, [os("2"), os("3")], "the first gateway has an order of it");
     site.says(&canary, failure());

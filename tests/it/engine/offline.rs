@@ -228,3 +228,27 @@ fn an_offer_to_rhu_lies_as_long_as_it_stays_away_after_an_error() {
     site.wait(minutes(1));
     assert_eq!(site.at("g1"), Step::Waiting(WaitingReason::NotFetched));
 }
+
+#[test]
+fn an_interval_that_was_shortened_while_the_site_was_stopped_counts_for_each_once_it_has_heard_it() {
+    let mut site = Site::rolling(1, |spec| spec.paused = true);
+    site.restart();
+    assert!(site.last.site.as_ref().is_some_and(|record| record.told == Some(INTERVAL)), "what is told is on disk");
+    let before = site.core.state().interval(&site.core.state().gateways[&id("g1")]);
+    site.settings.poll_interval = Duration::from_secs(10);
+    // and killed before it came round to anything
+    for _ in 0..2 {
+        site.restart();
+        let state = site.core.state();
+        assert_eq!(state.interval(&state.gateways[&id("g1")]), before);
+        assert_eq!(state.comes_by(&state.gateways[&id("g1")]), Some(before), "what its silence is measured by");
+    }
+    site.edit("main", |spec| spec.paused = false);
+    site.wait(2 * before - Duration::from_secs(1));
+    assert_eq!(site.at("g1"), Step::Offered);
+    site.happens(Event::Pace(id("g1"), poll_interval::told(Duration::from_secs(10), "g1")));
+    assert_eq!(site.core.state().gateways[&id("g1")].interval, None);
+    site.restart();
+    assert!(site.last.site.is_none(), "nothing is written where nothing changed");
+    assert_eq!(site.core.state().gateways[&id("g1")].interval, None);
+}

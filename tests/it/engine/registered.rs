@@ -7,7 +7,7 @@ use super::site::*;
 
 fn newcomer(name: &str) -> Newcomer {
     let labels = [("site".into(), "hall".into())].into();
-    Newcomer { controller_id: id(name), token: TokenHash::new([7; 32]), labels, from: "10.0.0.7".into() }
+    Newcomer { controller_id: id(name), token: Some(TokenHash::new([7; 32])), labels, from: "10.0.0.7".into() }
 }
 
 fn accept(site: &mut Site, name: &str) -> Verdict {

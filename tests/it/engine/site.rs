@@ -46,12 +46,14 @@ pub fn rollout(name: &str, to: &str) -> RolloutSpec {
     let source = Source::File { dir: "/manifests".into(), name: format!("{name}-{to}.swu") };
     RolloutSpec {
         artifact: ArtifactSpec { key, size: 1_000, sources: vec![source] },
+        variants: None,
         selector: Selector { match_labels: [("site".into(), "hall".into())].into() },
         strategy: Strategy { max_in_flight: many(), max_failures: many(), ..Strategy::default() },
         deadlines: Deadlines::default(),
         attempts: Bounds::ATTEMPTS,
         max_bytes: None,
         confirm_by: ConfirmBy::Auto,
+        windows: Windows::default(),
         paused: false,
         cancelled: false,
     }
@@ -81,6 +83,8 @@ pub struct Site {
     pub core: Core,
     pub settings: Settings,
     pub now: SiteTime,
+    /// How far the wall clock is ahead of site time, in milliseconds; none while it is not trusted.
+    pub ahead: Option<i64>,
     /// The gateways of the manifests.
     pub gateways: BTreeMap<String, GatewaySpec>,
     /// The rollouts of the manifests.
@@ -91,17 +95,25 @@ pub struct Site {
     /// What the last step committed.
     pub last: Batch,
     disk: Snapshot,
-    next_due: Option<SiteTime>,
+    pub next_due: Option<SiteTime>,
+    /// When windows open or end.
+    pub next_change: Option<SiteTime>,
 }
 
 impl Site {
     /// A new site on which nothing is declared yet.
     pub fn new() -> Self {
-        let settings = Settings { poll_interval: INTERVAL, download_slots: 1_000, version_keys: BTreeMap::new() };
+        let settings = Settings {
+            poll_interval: INTERVAL,
+            download_slots: 1_000,
+            version_keys: BTreeMap::new(),
+            time_zone: Zone::utc(),
+        };
         Self {
             core: Core::rebuild(Snapshot::default(), settings.clone(), ActionId::base(BASE)),
             settings,
             now: SiteTime(1_000_000),
+            ahead: None,
             gateways: BTreeMap::new(),
             rollouts: BTreeMap::new(),
             board: BTreeMap::new(),
@@ -109,6 +121,7 @@ impl Site {
             last: Batch::default(),
             disk: Snapshot::default(),
             next_due: None,
+            next_change: None,
         }
     }
 
@@ -144,12 +157,13 @@ impl Site {
     // what happens
 
     pub fn step(&mut self, events: Vec<Event>) -> Vec<Verdict> {
-        let stepped = self.core.step(Now { site: self.now, wall: None }, events);
+        let wall = self.ahead.map(|ahead| i64::try_from(self.now.0).unwrap() + ahead);
+        let stepped = self.core.step(Now { site: self.now, wall }, events);
         write(&mut self.disk, &stepped.batch);
         self.journal.extend(stepped.batch.journal.iter().cloned());
         self.last = stepped.batch;
         self.board.extend(stepped.outlook.board);
-        self.next_due = stepped.outlook.next_due;
+        (self.next_due, self.next_change) = (stepped.outlook.next_due, stepped.outlook.next_change);
         stepped.verdicts
     }
 
@@ -160,12 +174,29 @@ impl Site {
     /// Time passes; the heart steps whenever it asked to.
     pub fn wait(&mut self, time: Duration) {
         let until = self.now.plus(time);
-        while let Some(due) = self.next_due.filter(|due| *due <= until) {
+        while let Some(due) = self.wakes_at().filter(|due| *due <= until) {
             self.now = self.now.max(due);
             self.step(vec![]);
-            assert!(self.next_due.is_none_or(|next| next > self.now), "a deadline that is not dealt with");
+            assert!(self.wakes_at().is_none_or(|next| next > self.now), "a deadline that is not dealt with");
         }
         self.now = until;
+    }
+
+    fn wakes_at(&self) -> Option<SiteTime> {
+        self.next_due.into_iter().chain(self.next_change).min()
+    }
+
+    /// The wall clock is trusted, and says this; nobody tells the heart.
+    pub fn clock_says(&mut self, time: &str) {
+        let wall = time.parse::<jiff::Timestamp>().unwrap().as_millisecond();
+        self.ahead = Some(wall - i64::try_from(self.now.0).unwrap());
+    }
+
+    /// Time passes until the wall clock says this.
+    pub fn wait_until(&mut self, time: &str) {
+        let wall = time.parse::<jiff::Timestamp>().unwrap().as_millisecond();
+        let wait = wall - self.ahead.unwrap() - i64::try_from(self.now.0).unwrap();
+        self.wait(Duration::from_millis(u64::try_from(wait).unwrap()));
     }
 
     /// The process is killed and starts again from what it committed.
@@ -370,4 +401,5 @@ fn write(disk: &mut Snapshot, batch: &Batch) {
     put(&mut disk.members, &batch.members);
     put(&mut disk.artifacts, &batch.artifacts);
     put(&mut disk.drops, &batch.drops);
+    put(&mut disk.orders, &batch.orders);
 }

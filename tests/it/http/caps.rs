@@ -137,3 +137,34 @@ fn at_the_end_requests_under_way_are_answered_and_everything_is_closed() {
         assert_eq!(site.context.stats.now().open, 0);
     });
 }
+
+#[test]
+fn the_share_of_an_address_and_the_connections_of_all_change_while_the_server_runs() {
+    run(async {
+        let site = Site::bounded(10, Caps { connections: 2, per_address: 1, ..Caps::default() }).await;
+        site.script(
+            |event| if matches!(event, Event::Feedback(..)) { Take::Hold } else { Take::Say(Verdict::Accepted) },
+        );
+        let mut devices = Vec::new();
+        for _ in 0..3 {
+            let mut device = site.connect().await;
+            device.send(&feedback(), CLOSED).await;
+            devices.push(device);
+        }
+        let feedbacks = || site.events.borrow().iter().filter(|e| matches!(e, Event::Feedback(..))).count();
+        while feedbacks() < 1 || site.context.stats.now().accepted < 2 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        assert_eq!(feedbacks(), 1, "its share is one, and the others wait");
+        site.context.limit(3, 3, None);
+        while feedbacks() < 3 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        site.release(Verdict::Accepted);
+        for device in &mut devices {
+            assert_eq!(device.hear().await.unwrap().status, 200);
+        }
+        site.context.limit(3, 1, None);
+        site.polls_well().await;
+    });
+}

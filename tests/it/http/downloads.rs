@@ -111,6 +111,41 @@ fn no_byte_leaves_before_the_request_is_committed() {
 }
 
 #[test]
+fn a_body_ends_for_the_heart_exactly_if_the_heart_let_it_begin() {
+    run(async {
+        let site = fetched(Caps::default()).await;
+        let ended = || facts(&site).iter().filter(|event| matches!(event, Event::BodyEnded(..))).count();
+        let requested = || facts(&site).iter().filter(|event| matches!(event, Event::Requested(..))).count();
+        let path = format!("GET {}", site.artifact_path());
+        site.script(|event| match event {
+            Event::Requested(..) => Take::Say(Verdict::Withdrawn),
+            _ => Take::Say(Verdict::Accepted),
+        });
+        assert_eq!(site.ask(&path, b"").await.status, 404);
+        site.script(|_| Take::Drop);
+        assert_eq!(site.ask(&path, b"").await.status, 429);
+
+        // it hangs up before the word that it may begin
+        site.script(
+            |event| if matches!(event, Event::Requested(..)) { Take::Hold } else { Take::Say(Verdict::Accepted) },
+        );
+        let mut impatient = site.connect().await;
+        impatient.send(&path, b"").await;
+        while requested() < 3 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        drop(impatient);
+        while site.context.stats.now().open > 0 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        assert_eq!(ended(), 0);
+        site.release(Verdict::Deploy);
+        site.hears(|event| matches!(event, Event::BodyEnded(_, _, 0))).await;
+        assert_eq!(ended(), 1);
+    });
+}
+
+#[test]
 fn a_lost_commit_is_429_before_the_first_byte_and_a_cut_after_it() {
     run(async {
         let site = fetched(Caps::default()).await;

@@ -297,7 +297,7 @@ fn where_all_are_accepted_a_stranger_comes_again_and_is_in() {
         let board = Rc::clone(&site.context.board);
         site.script(move |event| {
             if let Event::Registered(newcomer, None) = event {
-                let entry = Entry { token: Some(newcomer.token), ..Entry::default() };
+                let entry = Entry { token: newcomer.token, ..Entry::default() };
                 board.borrow_mut().put(newcomer.controller_id.clone(), entry);
             }
             Take::Say(Verdict::Accepted)

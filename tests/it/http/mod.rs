@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use lamplighter::device::ddi::Settings;
 use lamplighter::device::{
-    Artifact, Board, Caps, Context, Entry, Envelope, Offer, Opened, Pacing, Presence, Sink, serve,
+    Artifact, Attendance, Board, Caps, Context, Entry, Envelope, Offer, Opened, Pacing, Sink, serve,
 };
 use lamplighter::model::{
     ActionId, ArtifactKey, Ask, ControllerId, Digest, Event, Finished, SiteTime, Sums, TokenHash, Verdict,
@@ -104,7 +104,7 @@ impl Site {
         let noted = Rc::clone(&unreadable);
         let context = Rc::new(Context::new(
             Rc::clone(&board),
-            Rc::new(RefCell::new(Presence::new(pacing))),
+            Rc::new(RefCell::new(Attendance::new(pacing))),
             Settings {
                 tenants: vec!["DEFAULT".into()],
                 poll_interval: Duration::from_secs(1),

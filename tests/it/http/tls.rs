@@ -15,11 +15,14 @@ use crate::process::pki::{Ca, Client};
 
 /// A site with TLS, and what a device of it needs.
 async fn secured(bytes: usize, limits: Caps) -> (Site, TlsConnector) {
-    let ca = Ca::new("plant");
+    secured_by(&Ca::new("plant"), bytes, limits).await
+}
+
+async fn secured_by(ca: &Ca, bytes: usize, limits: Caps) -> (Site, TlsConnector) {
     let site = Site::start(bytes, limits).await;
     let pair = ca.server();
     let tls = Tls::new(pair.certificate.as_bytes(), pair.key.as_bytes(), None).unwrap();
-    site.context.tls.replace(Some(tls));
+    site.context.prove_with(Some(tls));
     (site, TlsConnector::from(Arc::clone(&Client::new(&ca.pem, None).config)))
 }
 
@@ -120,5 +123,52 @@ fn an_artifact_arrives_whole_behind_tls() {
             }
             assert!(all[head..] == *body, "byte for byte");
         }
+    });
+}
+
+/// A site that takes certificates of an authority, and devices: with one of `gw-1`, and without.
+async fn certified(ca: &Ca, bytes: usize) -> (Site, TlsConnector, TlsConnector) {
+    let (site, without) = secured_by(ca, bytes, Caps::default()).await;
+    site.context.prove_with(Some(trusting(ca, &ca.pem)));
+    let own = ca.client("gw-1");
+    let with = TlsConnector::from(Arc::clone(&Client::new(&ca.pem, Some(&own)).config));
+    (site, with, without)
+}
+
+fn trusting(ca: &Ca, authorities: &str) -> Tls {
+    let pair = ca.server();
+    Tls::new(pair.certificate.as_bytes(), pair.key.as_bytes(), Some(authorities.as_bytes())).unwrap()
+}
+
+#[test]
+fn replacing_the_authorities_ends_the_connections_that_they_let_in_and_no_others() {
+    run(async {
+        let (ca, other) = (Ca::new("plant"), Ca::new("another"));
+        let (site, with, without) = certified(&ca, 20_000_000).await;
+        site.fetched();
+        let (mut idle, mut loading) = (shake(&site, &with).await, shake(&site, &with).await);
+        let mut stays = shake(&site, &without).await;
+        for device in [&mut idle, &mut stays] {
+            get(device, "/DEFAULT/controller/v1/gw-1").await;
+            assert!(begin(device).await.starts_with("HTTP/1.1 200"));
+        }
+        get(&mut loading, &site.artifact_path()).await;
+        assert!(begin(&mut loading).await.starts_with("HTTP/1.1 200"));
+
+        // the new authority beside the old one: nobody notices
+        site.context.prove_with(Some(trusting(&ca, &(ca.pem.clone() + &other.pem))));
+        get(&mut idle, "/DEFAULT/controller/v1/gw-1").await;
+        assert!(begin(&mut idle).await.starts_with("HTTP/1.1 200"));
+
+        // a device that shakes hands meanwhile is judged by what is trusted then
+        site.context.prove_with(Some(trusting(&ca, &other.pem)));
+        let mut rest = Vec::new();
+        assert!(loading.read_to_end(&mut rest).await.is_err(), "a download is cut");
+        assert!(rest.len() < 20_000_000);
+        let mut nothing = Vec::new();
+        _ = idle.read_to_end(&mut nothing).await;
+        assert!(nothing.is_empty());
+        get(&mut stays, "/DEFAULT/controller/v1/gw-1").await;
+        assert!(begin(&mut stays).await.starts_with("HTTP/1.1 200"), "it has a token, and no certificate");
     });
 }

@@ -98,6 +98,20 @@ fn exit_codes_are_0_for_done_1_for_refused_or_failed_and_2_for_bad_input() {
     for args in [&["verify", "--cache"][..], &["verify", &good], &["resume"], &["journal", "--what", "Failed"]] {
         about_it(args, 0);
     }
+    let manifest = path("manifests/press-fw.yaml");
+    for args in
+        [&["plan"][..], &["plan", "press-fw", "-o", "yaml"], &["plan", "-f", &manifest], &["why", "rollout/press-fw"]]
+    {
+        about_it(args, 0);
+    }
+    for args in
+        [&["hold", "press-1"][..], &["unhold", "press-1"], &["retry", "press-fw"], &["journal", "--since", "1h"]]
+    {
+        about_it(args, 0);
+    }
+    for args in [&["hold", "nobody"][..], &["pause", "nobody"], &["plan", "nobody"], &["why", "rollout/nobody"]] {
+        about_it(args, 1);
+    }
     about_it(&["why", "nobody"], 1);
     about_it(&["run", "--state", &path("state")], 1);
     anyhow(&["check", &manifests], 0);
@@ -108,7 +122,12 @@ fn exit_codes_are_0_for_done_1_for_refused_or_failed_and_2_for_bad_input() {
     anyhow(&["verify", &alone], 1);
     anyhow(&["crds", "--dir", "/dev/null/crds"], 1);
     anyhow(&["man", "--dir", "/dev/null/man1"], 1);
-    for args in [&["status", "-o", "xml"][..], &["journal", "--limit", "0"], &["journal", "--what", "Nothing"]] {
+    for args in [
+        &["status", "-o", "xml"][..],
+        &["journal", "--limit", "0"],
+        &["journal", "--what", "Nothing"],
+        &["journal", "--since", "noon"],
+    ] {
         about_it(args, 2);
     }
     for args in [&["check", "/nowhere"][..], &["verify", "/nowhere"], &["verify"], &["completions", "csh"], &["man"]] {

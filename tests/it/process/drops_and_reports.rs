@@ -178,3 +178,83 @@ fn a_report_is_carried_back_from_a_running_site_and_from_one_at_rest() {
         assert!(said.out.contains("hall-7"), "{name}");
     }
 }
+
+#[test]
+fn one_drop_carries_a_file_for_each_type_of_hardware() {
+    let (imx8, am62) = (firmware(93, 20_000), firmware(94, 30_000));
+    let (site, stick) = (site(), tempfile::tempdir().unwrap());
+    for (name, bytes) in [("imx8.swu", &imx8), ("am62.swu", &am62)] {
+        fs::write(stick.path().join(name), bytes).unwrap();
+    }
+    let variant = |labels: &str, name: &str| format!("{labels}:{}", text(&stick.path().join(name)));
+    let variants = [variant("soc=imx8", "imx8.swu"), variant("attr.lamplighter.dev/soc=am62", "am62.swu")];
+    let make = |more: &[&str]| {
+        let what = ["drop", "make", "--name", "press-fw", "--version", "2.0", "--selector", "line=3"];
+        run(&[&what, more].concat())
+    };
+    make(&["--variant", &variants[0], "--variant", &variants[1]]).good();
+    let manifest = stick.path().join("press-fw.yaml");
+    let written = fs::read_to_string(&manifest).unwrap();
+    insta::assert_snapshot!(written.replace(&digest(&imx8), "IMX8").replace(&digest(&am62), "AM62"), @r#"
+    apiVersion: lamplighter.dev/v1alpha1
+    kind: OtaRollout
+    metadata:
+      name: "press-fw"
+    spec:
+      artifact:
+        name: "press-fw"
+        version: "2.0"
+        variants:
+        - match: {matchLabels: {"soc":"imx8"}}
+          sources: ["file:imx8.swu"]
+          digest: sha256:IMX8
+          sizeBytes: 20000
+        - match: {matchLabels: {"attr.lamplighter.dev/soc":"am62"}}
+          sources: ["file:am62.swu"]
+          digest: sha256:AM62
+          sizeBytes: 30000
+      selector:
+        matchLabels: {"line":"3"}
+    "#);
+    for name in ["imx8.swu", "am62.swu"] {
+        let said = run(&["verify", &text(&stick.path().join(name))]).good();
+        assert!(said.contains("ok: it is press-fw 2.0, as"), "{said}");
+    }
+    let artifact = text(&stick.path().join("imx8.swu"));
+    for (more, why) in [
+        (&["--variant", "imx8.swu"][..], "write KEY=VALUE:FILE"),
+        (&[], "--artifact <FILE>"),
+        (&["--artifact", &artifact, "--variant", &variants[0]], "cannot be used with"),
+    ] {
+        let said = make(more);
+        assert_eq!(said.code, Some(2), "{more:?}");
+        assert!(said.err.contains(why), "{more:?}: {}", said.err);
+    }
+
+    site.put("press-1.yaml", gateway("press-1", ""));
+    site.put("press-2.yaml", gateway("press-2", "").replace("line: \"3\"", "line: \"3\", soc: imx8"));
+    site.start();
+    eventually("the directory is made", || site.path("drops").is_dir().then_some(()));
+    let devices = [Device::new(&site, "press-1"), Device::new(&site, "press-2")];
+    for device in &devices {
+        assert_eq!(device.attributes(&json!({"press-fw": "1.0", "soc": "am62"})), 200);
+    }
+    fs::copy(&manifest, site.path("drops/press-fw.yaml")).unwrap();
+    fs::copy(stick.path().join("am62.swu"), site.path("drops/am62.swu")).unwrap();
+    until(&site, "press-fw", "Waiting", "imx8.swu is not here yet");
+    fs::copy(stick.path().join("imx8.swu"), site.path("drops/imx8.swu")).unwrap();
+    until(&site, "press-fw", "Accepted", "");
+    let mut left: Vec<_> = devices.iter().zip([&am62, &imx8]).collect();
+    // one of the two is the first wave
+    let at = eventually("one is offered", || left.iter().position(|(device, _)| device.poll().is_some()));
+    let (device, bytes) = left.remove(at);
+    let order = device.fetch();
+    assert!(device.download(&order, ALL) == *bytes);
+    let status = site.cli(&["status", "-o", "json"]).good();
+    let status: Value = serde_json::from_str(&status).unwrap();
+    let variants = status["rollouts"][0]["artifact"]["variants"].as_array().unwrap().clone();
+    let said: Vec<_> =
+        variants.iter().map(|line| (line["state"].as_str().unwrap(), line["gateways"].as_u64())).collect();
+    assert_eq!(said, [("Verified", Some(1)), ("Verified", Some(1))]);
+    assert!(site.cli(&["why", "press-2"]).good().contains("variant   1"));
+}

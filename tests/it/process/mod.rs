@@ -14,6 +14,7 @@ mod init;
 mod journal;
 mod kept_state;
 mod killed;
+mod ordered;
 pub mod pki;
 mod proofs;
 mod registration;
@@ -22,6 +23,7 @@ pub mod site;
 mod site_file;
 mod terminal;
 mod tls;
+mod windows;
 pub mod wire;
 mod words;
 

@@ -2,6 +2,7 @@
 
 use std::net::TcpStream;
 
+use lamplighter::model::SiteSecret;
 use serde_json::Value;
 
 use super::eventually;
@@ -10,10 +11,15 @@ use super::wire::{ALL, PATIENCE, Request, exchange};
 
 /// Polls under an id with a token; the status of the answer.
 fn knock(site: &Site, id: &str, token: &str) -> u16 {
+    show(site, id, &format!("TargetToken {token}"))
+}
+
+/// The same with another scheme, if it says one.
+fn show(site: &Site, id: &str, authorization: &str) -> u16 {
     let stream = TcpStream::connect(site.address()).unwrap();
     stream.set_read_timeout(PATIENCE).unwrap();
-    let (host, token) = (site.address().to_string(), format!("TargetToken {token}"));
-    let headers = [("Host", host.as_str()), ("Authorization", token.as_str())];
+    let host = site.address().to_string();
+    let headers = [("Host", host.as_str()), ("Authorization", authorization)];
     exchange(stream, &Request("GET", &format!("/DEFAULT/controller/v1/{id}"), &headers, b""), ALL).unwrap().status
 }
 
@@ -68,7 +74,7 @@ fn a_stranger_waits_until_a_person_accepts_it_and_stays_a_gateway() {
     site.kill_and_restart();
     assert_eq!(knock(&site, "press-9", "its-own"), 200);
     let journal = site.cli(&["journal", "--gateway", "press-9"]).good();
-    assert!(journal.contains("accept, by uid "), "{journal}");
+    assert!(journal.contains("accept, by ") && journal.contains("(uid "), "{journal}");
     // the site file's label is the one that the rollout selects
     eventually("it is a member", || {
         (site.ask("/v1/why/press-9")["rollouts"][0]["rollout"] == "press-fw").then_some(())
@@ -100,6 +106,43 @@ fn many_are_accepted_at_once_but_those_in_whose_name_two_tokens_were_shown() {
     assert!(bad.err.contains("is not a label's name"), "{bad:?}");
     assert_eq!(site.cli(&["accept"]).code, Some(2));
     assert_eq!(site.cli(&["accept", "press-3", "--all"]).code, Some(2));
+}
+
+#[test]
+fn a_stranger_with_the_site_s_own_token_is_marked_so_and_goes_on_with_it_once_accepted() {
+    const SECRET: &str = "the-secret-of-hall-7-and-nobody-else";
+    let site = Site::new();
+    std::fs::write(site.path("site.secret"), SECRET).unwrap();
+    std::fs::write(site.path("gateway.token"), "one-token-for-all-gateways").unwrap();
+    let tokens = "tokens: {siteSecretFile: site.secret, gatewayTokenFile: gateway.token}";
+    // where strangers are refused too: somebody forgot to declare it
+    site.configure("pollInterval", &format!("{tokens}, pollInterval"));
+    site.log_everything.set(true);
+    site.start();
+    let derived = |id: &str| SiteSecret::new(SECRET).unwrap().token(id);
+    assert_eq!(knock(&site, "press-7", "its-own"), 401);
+    assert_eq!(knock(&site, "press-8", &derived("press-9")), 401, "another gateway's token is a token like any");
+    assert_eq!(knock(&site, "press-9", &derived("press-9")), 401);
+    let shared = |id: &str| show(&site, id, "GatewayToken one-token-for-all-gateways");
+    assert_eq!(shared("press-10"), 401);
+    let pending = json(&site.cli(&["status", "-o", "json"]).good())["pending"].clone();
+    let of = |at: usize| (pending[at]["controllerId"].clone(), pending[at]["siteToken"].clone());
+    assert_eq!((of(0), of(1)), (("press-10".into(), "Shared".into()), ("press-9".into(), "Derived".into())));
+    assert_eq!((&pending[2], &pending[0]["tokenStarts"]), (&Value::Null, &Value::Null));
+    let text = site.cli(&["status"]).good();
+    assert!(text.contains("the site's, for all") && text.contains("the site's, for this id"), "{text}");
+
+    // a guess in its name contests nothing
+    assert_eq!(knock(&site, "press-9", "a-guess"), 401);
+    assert_eq!(site.cli(&["accept", "--all"]).good(), "accepted press-10\naccepted press-9\n");
+    assert_eq!((knock(&site, "press-9", &derived("press-9")), shared("press-10")), (200, 200));
+    assert_eq!(knock(&site, "press-9", "a-guess"), 401);
+    let journal = site.cli(&["journal", "--gateway", "press-9"]).good();
+    assert!(journal.contains("with the site's own token"), "{journal}");
+    let (log, token) = (site.log(), derived("press-9"));
+    for secret in [SECRET, "one-token-for-all-gateways", token.as_str(), "a-guess"] {
+        assert!(!log.contains(secret), "{secret} is in the log");
+    }
 }
 
 #[test]

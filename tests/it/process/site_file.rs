@@ -1,6 +1,7 @@
 //! The site file changed while the site runs, as people and ConfigMap volumes do it.
 
 use std::fs;
+use std::net::TcpStream;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
@@ -9,7 +10,7 @@ use serde_json::{Value, json};
 use super::device::Device;
 use super::eventually;
 use super::site::{Said, Site, binary, firmware, gateway};
-use super::wire::ALL;
+use super::wire::{ALL, PATIENCE, Request, exchange};
 
 fn state_of_file(site: &Site) -> Value {
     site.ask("/v1/status")["siteFile"].clone()
@@ -31,6 +32,14 @@ fn told(device: &Device<'_>) -> String {
 
 fn until_told(device: &Device<'_>, sleep: &str) {
     eventually(sleep, || (told(device) == sleep).then_some(()));
+}
+
+/// The status that a gateway gets that nobody declared.
+fn knock(site: &Site) -> u16 {
+    let stream = TcpStream::connect(site.address()).unwrap();
+    stream.set_read_timeout(PATIENCE).unwrap();
+    let headers = [("Host", "site"), ("Authorization", "TargetToken its-own")];
+    exchange(stream, &Request("GET", "/DEFAULT/controller/v1/press-9", &headers, b""), ALL).unwrap().status
 }
 
 /// The details of the journal's rows about the site file.
@@ -63,6 +72,16 @@ fn what_can_change_is_in_force_without_a_restart() {
     assert!(details.contains("devices.offlineAfter is 2m, was 1m"), "{details}");
     let more = site.path("more").display().to_string();
     assert!(details.contains("intake.manifests is ") && details.contains(&more), "{details}");
+
+    assert_eq!(knock(&site), 401);
+    assert_eq!(site.ask("/v1/status")["pending"], Value::Null);
+    site.configure("insecure: true", "insecure: true, registration: Pending, connections: {perAddress: 40}");
+    eventually("who knocks is listed", || {
+        knock(&site);
+        (site.ask("/v1/status")["pending"][0]["controllerId"] == "press-9").then_some(())
+    });
+    site.configure("registration: Pending", "registration: Accept, registrationLabels: {line: \"3\"}");
+    eventually("who knocks is let in", || (knock(&site) == 200).then_some(()));
 
     site.configure("insecure: true", "insecure: true, tenants: [HALL]");
     eventually("the other tenant is served, and the first no more", || (!device.may_sign_in()).then_some(()));
@@ -224,4 +243,18 @@ fn a_reserve_that_left_no_room_is_corrected_in_the_site_file() {
     site.configure("diskReserve: 4000000Gi", "diskReserve: 1Mi");
     site.until_reason("WaveOpen");
     assert_eq!(journalled(&site), ["limits.diskReserve is 1Mi, was 4000000Gi"]);
+}
+
+#[test]
+fn an_interval_that_was_shortened_while_the_site_was_stopped_makes_nobody_quiet_who_comes_by_the_old() {
+    let site = Site::with_one_gateway(&firmware(66, 1_000));
+    let device = Device::new(&site, "press-1");
+    site.configure("pollInterval: 1s, offlineAfter: 1m", "pollInterval: 60s, offlineAfter: 10m");
+    until_told(&device, "00:01:00");
+    site.stop();
+    site.configure("pollInterval: 60s", "pollInterval: 1s");
+    site.start();
+    // by the new interval its silence would mean something after 10 s
+    std::thread::sleep(std::time::Duration::from_secs(12));
+    assert_eq!(site.ask("/v1/why/press-1")["presence"], "Polling");
 }

@@ -84,8 +84,13 @@ fn site_with_everything() -> (Site, Order) {
 #[test]
 fn every_answer_fits_the_terminal() {
     let (site, order) = site_with_everything();
-    let commands: &[(&str, &[&str])] =
-        &[("status", &["status", "--gateways"]), ("why", &["why", CANARY]), ("artifacts", &["artifacts"])];
+    let commands: &[(&str, &[&str])] = &[
+        ("status", &["status", "--gateways"]),
+        ("why", &["why", CANARY]),
+        ("why_rollout", &["why", "rollout/press-fw"]),
+        ("plan", &["plan", "press-fw"]),
+        ("artifacts", &["artifacts"]),
+    ];
     for (name, args) in commands {
         for columns in [80, 40] {
             insta::assert_snapshot!(format!("{name}_{columns}"), fits(columns, (&site, &order), args));

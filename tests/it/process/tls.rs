@@ -137,6 +137,22 @@ fn a_secret_volume_that_is_swapped_is_followed() {
 }
 
 #[test]
+fn a_certificate_behind_a_link_is_followed_where_it_lies() {
+    let (old, new) = (Ca::new("old"), Ca::new("new"));
+    let site = secured(&old.server(), "");
+    fs::create_dir(site.path("elsewhere")).unwrap();
+    put(&site, "elsewhere", &old.server());
+    for file in ["tls.crt", "tls.key"] {
+        fs::remove_file(site.path("tls").join(file)).unwrap();
+        symlink(format!("../elsewhere/{file}"), site.path("tls").join(file)).unwrap();
+    }
+    site.start();
+    assert!(is_from(&site, &old));
+    put(&site, "elsewhere", &new.server());
+    eventually("the new certificate is used", || is_from(&site, &new).then_some(()));
+}
+
+#[test]
 fn what_is_wrong_with_the_files_at_start_is_said_with_field_file_and_remedy() {
     let ca = Ca::new("plant");
     let (server, other) = (ca.server(), ca.server());

@@ -28,8 +28,9 @@ fn calm_line(line: &str) -> String {
         let before = at.checked_sub(1).map_or("", |at| words[at]);
         let is_duration = parse_duration(word.trim_end_matches(',')).is_ok();
         let is_span = ["for", "in"].contains(&before) || words.get(at + 1).is_some_and(|next| next.starts_with("ago"));
-        match (word_is_time(word), is_duration && is_span) {
-            (true, _) => "2026-12-01T06:30:00Z".to_owned(),
+        let bare = word.trim_end_matches([',', ';', ':']);
+        match (word_is_time(bare), is_duration && is_span) {
+            (true, _) => word.replace(bare, "2026-12-01T06:30:00Z"),
             (_, true) => "[time]".to_owned(),
             _ => (*word).to_owned(),
         }

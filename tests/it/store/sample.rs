@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use lamplighter::model::{
-    ActionId, Amount, ArtifactKey, ArtifactSpec, Client, ConfirmBy, ControllerId, Deadlines, DeclaredBy, Digest,
-    FailedReason, GatewaySpec, Identity, JournalEntry, Presence, RolloutId, RolloutSpec, Selector, SiteTime, Source,
-    Strategy, Sums, What,
+    ActionId, Amount, ArtifactKey, ArtifactSpec, Client, ConfirmBy, ControllerId, Day, Deadlines, DeclaredBy, Digest,
+    FailedReason, GatewaySpec, Given, Identity, JournalEntry, Presence, RolloutId, RolloutSpec, Selector, SiteTime,
+    Source, StandingOrder, Strategy, Sums, Uid, What, WhenClockUnknown, Window, Windows,
 };
 use lamplighter::store::{
-    ActionRecord, ArtifactRecord, Batch, Db, DropRecord, GatewayRecord, MemberRecord, RolloutRecord, SavedTime,
-    SiteRecord, Snapshot, StepRecord, Written,
+    ActionRecord, ArtifactRecord, Batch, Db, DropRecord, GatewayRecord, MemberRecord, OrderRecord, RolloutRecord,
+    SavedTime, SiteRecord, Snapshot, StepRecord, Written,
 };
 
 use crate::crash_backend::CrashDisk;
@@ -36,6 +36,7 @@ impl Contents {
         merge(&mut snapshot.members, &batch.members);
         merge(&mut snapshot.artifacts, &batch.artifacts);
         merge(&mut snapshot.drops, &batch.drops);
+        merge(&mut snapshot.orders, &batch.orders);
         next.journal.extend(batch.journal.iter().cloned());
         next
     }
@@ -114,25 +115,30 @@ fn batch(random: &mut fastrand::Rng, n: u64) -> Batch {
         batch.rollouts.push((RolloutId(random.u64(..2)), random.bool().then(|| rollout(n))));
         batch.artifacts.push((digest(random.u8(..2)), random.bool().then(|| artifact(n))));
         batch.drops.push((digest(random.u8(..2)), random.bool().then_some(DropRecord { order: n })));
+        let order = StandingOrder::Hold(gateway_id(random.u32(..2)));
+        let given =
+            Given { by: "uid 0".into(), at: SiteTime(n), wall: None, reason: random.bool().then(|| "x".into()) };
+        batch.orders.push((order, random.bool().then_some(OrderRecord(given))));
     }
     batch.journal = (0..random.u64(..4)).map(|row| entry(n * 10 + row)).collect();
     batch
 }
 
 pub fn time(n: u64) -> SavedTime {
-    SavedTime { site: SiteTime(n * 1000), boot_id: "5f0c3f0a-boot".into(), boot_ms: n * 1000 }
+    SavedTime {
+        site: SiteTime(n * 1000),
+        boot_id: "5f0c3f0a-boot".into(),
+        boot_ms: n * 1000,
+        trusted: Some(1_700_000_000_000),
+    }
 }
 
 pub fn site(n: u64) -> SiteRecord {
     let base = ActionId::base(42);
-    SiteRecord {
-        action_base: base,
-        action_next: base.next(),
-        rollout_next: RolloutId(n),
-        arrivals: n,
-        lost: false,
-        cluster: None,
-    }
+    let told = Some(Duration::from_secs(n));
+    let (action_next, rollout_next) = (base.next(), RolloutId(n));
+    let cluster = Some(Uid::new([7; 16]));
+    SiteRecord { action_base: base, action_next, rollout_next, arrivals: n, lost: false, told, cluster }
 }
 
 pub fn gateway_id(n: u32) -> ControllerId {
@@ -183,6 +189,7 @@ pub fn member(n: u64) -> MemberRecord {
     MemberRecord {
         wave: Some(1),
         joiner: false,
+        variant: 1,
         step: if n.is_multiple_of(3) { StepRecord::Failed(FailedReason::NoFeedback) } else { StepRecord::Downloading },
         since: SiteTime(n),
         attempts: 1,
@@ -200,12 +207,14 @@ pub fn rollout(n: u64) -> RolloutRecord {
     let source = Source::File { dir: "/etc/lamplighter/manifests".into(), name: "gateway-os.swu".into() };
     let spec = RolloutSpec {
         artifact: ArtifactSpec { key, size: n, sources: vec![source] },
+        variants: None,
         selector: Selector { match_labels: [("line".into(), "3".into())].into() },
         strategy: Strategy { max_in_flight: Amount::Count(5), ..Strategy::default() },
         deadlines: Deadlines::default(),
         attempts: 3,
         max_bytes: None,
         confirm_by: ConfirmBy::Auto,
+        windows: windows(),
         paused: false,
         cancelled: false,
     };
@@ -222,6 +231,13 @@ pub fn rollout(n: u64) -> RolloutRecord {
         deleted: false,
         ready_at: None,
     }
+}
+
+fn windows() -> Windows {
+    let times = ("22:00".parse().unwrap(), "06:00".parse().unwrap());
+    let zone = Some("Europe/Berlin".parse().unwrap());
+    let window = Window::new([Day::Sat].into(), times, Some("04:30".parse().unwrap()), zone).unwrap();
+    Windows { list: vec![window], when_clock_unknown: WhenClockUnknown::Allow }
 }
 
 pub fn digest(n: u8) -> Digest {

@@ -51,6 +51,28 @@ impl Run {
         assert!(!any_new || downloads <= SLOTS, "{downloads} downloads, {SLOTS} may be");
     }
 
+    /// Nobody is offered anything against an order that stands, and no offer outlives one that was not fetched.
+    pub(super) fn stands_still_where_people_say_so(&self, before: &State, ordered: bool) {
+        let state = self.core.state();
+        for (rollout_id, rollout) in &state.rollouts {
+            let stopped = state.orders.names(&rollout.identity);
+            for (id, member) in &rollout.members {
+                let stands = stopped || engine::is_held(state, &state.gateways[id]);
+                assert!(!stands || member.step != Step::Offered, "{id} is offered {} all the same", rollout.identity);
+            }
+            let opened = |state: &State| {
+                let frozen = state.rollouts.get(rollout_id).and_then(|rollout| rollout.frozen.as_ref());
+                frozen.map_or(0, |frozen| frozen.waves.iter().filter(|wave| wave.opened_at.is_some()).count())
+            };
+            // an order may come in the same step, after the wave opened
+            assert!(
+                ordered || !stopped || opened(state) == opened(before),
+                "a wave of {} opened all the same",
+                rollout.identity
+            );
+        }
+    }
+
     pub(super) fn uses_no_id_twice(&mut self) {
         for (rollout_id, rollout) in &self.core.state().rollouts {
             for (id, member) in &rollout.members {

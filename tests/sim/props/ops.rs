@@ -46,6 +46,8 @@ pub enum Op {
     Ends(u8, Finished),
     StoreLost,
     Resume,
+    /// A person says something on the spot about a rollout or a gateway, or takes it back.
+    Ordered(u8, u8, bool),
     Restart,
     /// Several things in one step.
     Together(Vec<Op>),
@@ -252,6 +254,7 @@ pub fn op() -> impl Strategy<Value = Op> {
         30 => simple(),
         1 => Just(Op::StoreLost),
         2 => Just(Op::Resume),
+        4 => (0_u8..4, gateway(), any::<bool>()).prop_map(|(what, about, lift)| Op::Ordered(what, about, lift)),
         4 => proptest::collection::vec(simple(), 2..5).prop_map(Op::Together),
     ]
 }

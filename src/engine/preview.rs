@@ -1,0 +1,179 @@
+//! What a rollout would do, in which order, before anything is offered: worked out from the state as it is, or as it would
+//! be with some objects declared. Nothing of it is a decision.
+
+use super::brake::{self, Load};
+use super::draft::Draft;
+use super::state::{Frozen, Member, Rollout, State, Step, Wave};
+use super::{declare, members, wave, window};
+use crate::model::{
+    ControllerId, DeclaredBy, Identity, Intent, Now, RolloutId, SiteTime, SkippedReason, WaitingReason,
+};
+
+/// What a rollout would do.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan<'s> {
+    /// The rollout.
+    pub rollout: &'s Rollout,
+    /// So many members, joiners not counted.
+    pub total: u32,
+    /// What holds it as a whole.
+    pub halt: Option<WaitingReason>,
+    /// So many members may be under way at once, and so many are.
+    pub in_flight: (u32, u32),
+    /// So many failures in total stop it.
+    pub max_failures: u32,
+    /// Its waves, in order.
+    pub waves: Vec<PlannedWave<'s>>,
+    /// Who follows after the last wave.
+    pub joiners: Vec<Planned<'s>>,
+    /// Older rollouts of the same artifact, and how many of their gateways it takes over.
+    pub takes_over: Vec<(&'s Identity, u32)>,
+}
+
+/// A wave.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlannedWave<'s> {
+    /// As it is frozen, or as it would be.
+    pub wave: Wave,
+    /// So many failures in it stop the rollout.
+    pub max_failures: u32,
+    /// Its members, in the order in which they are offered.
+    pub members: Vec<Planned<'s>>,
+}
+
+/// A member.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Planned<'s> {
+    /// Its gateway.
+    pub gateway: &'s ControllerId,
+    /// Where it stands.
+    pub step: Step,
+    /// Of one that waits: what holds it now; nothing: it is offered at once, as far as there is room.
+    pub holds: Option<WaitingReason>,
+    /// And what would hold it, were its wave open.
+    pub then: Option<WaitingReason>,
+    /// It needs nothing from this rollout.
+    pub skip: Option<SkippedReason>,
+}
+
+/// What a rollout would do.
+pub fn plan(state: &State, id: RolloutId, now: SiteTime) -> Option<Plan<'_>> {
+    let rollout = state.rollouts.get(&id)?;
+    let members = u32::try_from(rollout.members.len()).unwrap_or(u32::MAX);
+    let total = rollout.frozen.as_ref().map_or(members, |frozen| frozen.total);
+    let (waves, of_wave) = waves(rollout, total, now);
+    let strategy = &rollout.spec.strategy;
+    // every wave open: what would still hold a member then?
+    let all_open = waves.iter().map(|wave| Wave { opened_at: Some(now), ..wave.clone() }).collect();
+    let mut opened =
+        Rollout { frozen: Some(Frozen { total, waves: all_open }), ready_at: Some(now), ..rollout.clone() };
+    for (gateway, at) in &of_wave {
+        if let Some(member) = opened.members.get_mut(*gateway) {
+            member.wave = *at;
+        }
+    }
+    let halt = brake::halt(state, rollout);
+    let planned = |gateway: &'_ ControllerId, open: bool| -> Option<Planned<'_>> {
+        let (gateway, member) = rollout.members.get_key_value(gateway)?;
+        let then = brake::own(state, now, (id, &opened), (gateway, opened.members.get(gateway)?));
+        Some(judged(state, rollout, (gateway, member), (halt, then, open)))
+    };
+    let mut of = of_wave.iter();
+    let mut planned_waves = Vec::new();
+    for (at, wave) in (0_u16..).zip(waves) {
+        let open = wave.opened_at.is_some() || (rollout.frozen.is_none() && at == 0);
+        let members = of_wave.iter().filter(|(_, wave)| *wave == Some(at)).filter_map(|(id, _)| planned(id, open));
+        planned_waves.push(PlannedWave {
+            max_failures: strategy.max_failures.of(wave.size),
+            members: members.collect(),
+            wave,
+        });
+    }
+    let joiners = of.by_ref().filter(|(_, wave)| wave.is_none());
+    let joiners = joiners.filter_map(|(gateway, _)| planned(gateway, rollout.ready_at.is_some())).collect();
+    Some(Plan {
+        rollout,
+        total,
+        halt,
+        in_flight: (strategy.max_in_flight.of(total), Load::of(state, id).in_flight),
+        max_failures: strategy.max_failures.of(total),
+        waves: planned_waves,
+        joiners,
+        takes_over: takes_over(state, rollout),
+    })
+}
+
+/// The waves, and the wave of each member in the order in which they are offered.
+fn waves(rollout: &Rollout, total: u32, now: SiteTime) -> (Vec<Wave>, Vec<(&ControllerId, Option<u16>)>) {
+    if let Some(frozen) = &rollout.frozen {
+        let wave = |id| Some((id, rollout.members.get(id)?.wave));
+        return (frozen.waves.clone(), rollout.queue.iter().filter_map(wave).collect());
+    }
+    let mut waves = wave::plan(&rollout.spec.strategy.waves, total, now);
+    for wave in &mut waves {
+        wave.opened_at = None;
+    }
+    let sizes = (0_u16..).zip(&waves).flat_map(|(at, wave)| (0..wave.size).map(move |_| at));
+    let of_wave = rollout.queue.iter().zip(sizes).map(|(id, at)| (id, Some(at))).collect();
+    (waves, of_wave)
+}
+
+fn judged<'s>(
+    state: &State,
+    rollout: &Rollout,
+    (gateway, member): (&'s ControllerId, &'s Member),
+    (halt, then, open): (Option<WaitingReason>, Option<WaitingReason>, bool),
+) -> Planned<'s> {
+    let Step::Waiting(stored) = member.step else {
+        let skip = if let Step::Skipped(reason) = member.step { Some(reason) } else { None };
+        return Planned { gateway, step: member.step, holds: None, then: None, skip };
+    };
+    let name = &rollout.spec.artifact.key.name;
+    let version = state.gateways.get(gateway).and_then(|gateway| state.settings.version_of(gateway, name));
+    let skip = rollout.has_target(member, version.as_ref()).then_some(SkippedReason::AlreadyInstalled);
+    let not_open = (!open).then_some(WaitingReason::WaveNotOpen);
+    let room = matches!(stored, WaitingReason::MaxInFlight | WaitingReason::DownloadSlot).then_some(stored);
+    let holds = [halt, not_open, then].into_iter().flatten().min().or(room);
+    Planned { gateway, step: member.step, holds, then: then.filter(|then| Some(*then) != holds), skip }
+}
+
+fn takes_over<'s>(state: &'s State, rollout: &Rollout) -> Vec<(&'s Identity, u32)> {
+    let name = &rollout.spec.artifact.key.name;
+    let older = |other: &&Rollout| {
+        other.arrival < rollout.arrival && other.spec.artifact.key.name == *name && other.identity != rollout.identity
+    };
+    let taken = |(id, member): &(&ControllerId, &Member)| {
+        matches!(member.step, Step::Waiting(_) | Step::Offered) && rollout.members.contains_key(*id)
+    };
+    let count = |other: &'s Rollout| {
+        let count = other.members.iter().filter(taken).count();
+        (count > 0).then(|| (&other.identity, u32::try_from(count).unwrap_or(u32::MAX)))
+    };
+    state.rollouts.values().filter(older).filter_map(count).collect()
+}
+
+/// The state as it would be with these objects declared by manifests, before any decision; and the rollouts concerned.
+pub fn declared(state: &State, now: Now, intents: Vec<Intent>) -> (State, Vec<RolloutId>) {
+    let mut state = state.clone();
+    state.listed = true;
+    let mut draft = Draft::new(&mut state, now);
+    let mut concerned = Vec::new();
+    for intent in intents {
+        match intent {
+            Intent::Gateway(spec) => declare::gateway(&mut draft, spec, DeclaredBy::Manifest),
+            Intent::Rollout(identity, spec) => {
+                concerned.push(declare::rollout(&mut draft, identity, *spec, DeclaredBy::Manifest));
+            }
+        }
+    }
+    window::look(&mut draft);
+    for id in draft.state.rollouts.keys().copied().collect::<Vec<_>>() {
+        let before = draft.state.rollouts.get(&id).map(|rollout| rollout.members.len());
+        members::sync(&mut draft, id);
+        let after = draft.state.rollouts.get(&id).map(|rollout| rollout.members.len());
+        if before != after && !concerned.contains(&id) {
+            concerned.push(id);
+        }
+    }
+    (state, concerned)
+}

@@ -1,0 +1,26 @@
+//! What people and the world do to a site, at its time.
+
+use crate::model::{Dropped, Listing, Order};
+
+/// Something that is done to the site or to gateways.
+#[derive(Debug, Clone)]
+pub enum Deed {
+    /// The manifests say this now. Every start of the site reads them again.
+    Declare(Listing),
+    /// Somebody puts this into the drop directory.
+    Drop(Dropped),
+    /// A person says this on the spot; who.
+    Order(Order, String),
+    /// The power of the site's machine.
+    SitePower(bool),
+    /// The power of the site's machine goes in the middle of its next commit, and comes back in a moment.
+    PowerCut,
+    /// The power of these gateways, by their index.
+    Power(Vec<usize>, bool),
+    /// The network between the site and these gateways.
+    Network(Vec<usize>, bool),
+    /// The link over which manifests and artifacts come.
+    Link(bool),
+    /// The site's wall clock says this from now on, in Unix milliseconds.
+    Clock(i64),
+}

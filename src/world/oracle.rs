@@ -1,0 +1,318 @@
+//! The judge. It knows what people declared, what was committed and what each gateway did, and nothing of the engine's mind.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::disk;
+use super::site::InFlight;
+use crate::model::{
+    ActionId, ControllerId, Event, Identity, Intent, Order, RolloutId, StandingOrder, Verdict, WhenClockUnknown,
+    WindowState, Zone,
+};
+use crate::store::{Batch, FrozenRecord, MemberRecord, RolloutRecord, Snapshot, StepRecord};
+
+type Rollouts = BTreeMap<RolloutId, RolloutRecord>;
+
+/// The judge of a world.
+#[derive(Debug)]
+pub struct Oracle {
+    /// What is committed, by our own account.
+    pub committed: Snapshot,
+    /// Orders whose cancellation was committed before their artifact was served whole. One that a gateway refuses to
+    /// drop is not among them any more.
+    pub cancelled: BTreeSet<(ControllerId, ActionId)>,
+    /// What must never happen, and did.
+    pub wrong: Vec<String>,
+    /// What every gateway runs, by its own account.
+    pub(super) runs: BTreeMap<ControllerId, String>,
+    /// How many gateways may download at once.
+    slots: u32,
+    /// The site's.
+    zone: Zone,
+    /// A batch whose commit was not answered.
+    uncertain: Option<Batch>,
+    /// Declared and committed: held gateways, and whether a rollout is paused.
+    held: BTreeSet<ControllerId>,
+    paused: BTreeSet<String>,
+    /// Whose an id is, for ever.
+    owners: BTreeMap<ActionId, (RolloutId, ControllerId)>,
+    /// Orders that a gateway was given.
+    granted: BTreeSet<(ControllerId, ActionId)>,
+}
+
+/// More of them help nobody.
+const MOST_WRONG: usize = 20;
+
+impl Oracle {
+    pub(super) fn new(slots: u32, zone: Zone) -> Self {
+        Self {
+            slots,
+            zone,
+            committed: Snapshot::default(),
+            cancelled: BTreeSet::new(),
+            wrong: Vec::new(),
+            runs: BTreeMap::new(),
+            uncertain: None,
+            held: BTreeSet::new(),
+            paused: BTreeSet::new(),
+            owners: BTreeMap::new(),
+            granted: BTreeSet::new(),
+        }
+    }
+
+    /// Something must never happen, and did.
+    pub(super) fn found(&mut self, what: String) {
+        if self.wrong.len() < MOST_WRONG {
+            self.wrong.push(what);
+        }
+    }
+
+    /// Something must be true.
+    fn must(&mut self, holds: bool, else_: impl FnOnce() -> String) {
+        if !holds {
+            self.found(else_());
+        }
+    }
+
+    /// A commit begins whose end nobody may learn.
+    pub(super) fn begins(&mut self, batch: &Batch) {
+        self.uncertain = Some(batch.clone());
+    }
+
+    /// The store was opened again: it holds what was answered, or that and the batch under way; never anything else.
+    pub(super) fn reopened(&mut self, found: &Snapshot) {
+        let before = self.committed.clone();
+        if let Some(batch) = self.uncertain.take() {
+            disk::apply(&mut self.committed, &batch);
+            if *found == self.committed {
+                return self.look_at_members(&batch);
+            }
+        }
+        self.must(*found == before, || "the store lost or invented something".into());
+        self.committed = before;
+    }
+
+    /// A commit was answered.
+    pub(super) fn done(&mut self, step: &InFlight) {
+        self.uncertain = None;
+        let before = self.committed.rollouts.clone();
+        let mut standing: BTreeSet<_> = self.committed.orders.keys().cloned().collect();
+        // an empty batch is not committed, nor is its time
+        if !step.batch.is_empty() {
+            disk::apply(&mut self.committed, &step.batch);
+            self.look_at_members(&step.batch);
+        }
+        if !step.batch.members.is_empty() || !step.batch.rollouts.is_empty() {
+            self.look_at_caps();
+            self.look_at_waves(&before);
+        }
+        self.look_at_windows(step);
+        for (event, verdict) in step.events.iter().zip(&step.verdicts) {
+            match event {
+                Event::Listed(list) => self.declared(list.intents.iter()),
+                Event::Fetched(id, action) if *verdict == Verdict::Deploy => {
+                    self.granted(&before, &standing, id, *action);
+                }
+                Event::Order(Order::Give(order, _), _) if *verdict == Verdict::Accepted => {
+                    standing.insert(order.clone());
+                }
+                Event::Order(Order::Lift(order), _) => _ = standing.remove(order),
+                _ => {}
+            }
+        }
+    }
+
+    /// Outside a rollout's windows nobody is offered anything, not even for a moment, and nobody starts.
+    fn look_at_windows(&mut self, step: &InFlight) {
+        let mut wrong = Vec::new();
+        for ((rollout, id), member) in &step.batch.members {
+            let Some(order) = member.as_ref().filter(|m| m.step == StepRecord::Offered).and_then(|m| m.action.as_ref())
+            else {
+                continue;
+            };
+            if !self.may_start(*rollout, step.wall, order.ever_fetched) {
+                wrong.push(format!("{id} is offered action {} outside a window", order.id));
+            }
+        }
+        for (event, verdict) in step.events.iter().zip(&step.verdicts) {
+            let Event::Fetched(id, action) = event else { continue };
+            let is_new = *verdict == Verdict::Deploy && !self.granted.contains(&(id.clone(), *action));
+            let offers = self.offers(id).into_iter().map(|(rollout, _)| rollout);
+            if is_new && !offers.into_iter().any(|rollout| self.may_start(rollout, step.wall, false)) {
+                wrong.push(format!("{id} was given action {action} outside a window"));
+            }
+        }
+        for what in wrong {
+            self.found(what);
+        }
+    }
+
+    /// May a gateway start, or go on half-way, at a time by the wall clock?
+    fn may_start(&self, rollout: RolloutId, wall: Option<i64>, half_way: bool) -> bool {
+        let Some(windows) = self.committed.rollouts.get(&rollout).map(|rollout| &rollout.spec.windows) else {
+            return true;
+        };
+        windows.is_empty()
+            || match wall.map(|wall| windows.at(wall, &self.zone).state) {
+                Some(WindowState::Open) => true,
+                Some(WindowState::Closing) => half_way,
+                Some(WindowState::Closed) => false,
+                None => windows.when_clock_unknown == WhenClockUnknown::Allow,
+            }
+    }
+
+    fn declared<'i>(&mut self, intents: impl Iterator<Item = &'i Intent>) {
+        self.held.clear();
+        self.paused.clear();
+        for intent in intents {
+            match intent {
+                Intent::Gateway(spec) if spec.hold => _ = self.held.insert(spec.controller_id.clone()),
+                Intent::Rollout(identity, spec) if spec.paused => _ = self.paused.insert(identity.0.clone()),
+                _ => {}
+            }
+        }
+    }
+
+    /// A gateway is given an order: was it allowed to have it?
+    fn granted(&mut self, before: &Rollouts, standing: &BTreeSet<StandingOrder>, id: &ControllerId, action: ActionId) {
+        let first = self.granted.insert((id.clone(), action));
+        let durable = self.offers(id).into_iter().find_map(|(rollout_id, member)| {
+            let order = member.action.as_ref().filter(|order| order.id == action && order.ever_fetched)?;
+            let rollout = self.committed.rollouts.get(&rollout_id)?;
+            Some((rollout_id, order.id, rollout.identity.0.clone(), wave_is_open(rollout, member)))
+        });
+        let Some((rollout_id, _, identity, wave_is_open)) = durable else {
+            return self.found(format!("{id} was given action {action}, which is not durable"));
+        };
+        if !first {
+            return;
+        }
+        let was_stopped = before.get(&rollout_id).is_some_and(|rollout| rollout.tripped.is_some());
+        let name = Identity(identity.clone());
+        let orders = [StandingOrder::Pause(name.clone()), StandingOrder::Cancel(name), StandingOrder::Hold(id.clone())];
+        for (fault, when) in [
+            (orders.iter().any(|order| standing.contains(order)), "against an order on the spot"),
+            (self.held.contains(id), "while it is held"),
+            (self.paused.contains(&identity), "while its rollout is paused"),
+            (was_stopped, "after the limit was committed"),
+            (!wave_is_open, "before its wave opened"),
+        ] {
+            self.must(!fault, || format!("{id} was given action {action} {when}"));
+        }
+    }
+
+    /// The root resource shows an order's link: is it durable?
+    pub(super) fn shown(&mut self, id: &ControllerId, action: ActionId) {
+        let durable = self.offers(id).iter().filter_map(|(_, member)| member.action.as_ref()).any(|o| o.id == action);
+        self.must(durable, || format!("{id} sees action {action}, which is not committed"));
+    }
+
+    /// The open orders of a gateway; one at most, or it is told elsewhere.
+    fn offers(&self, id: &ControllerId) -> Vec<(RolloutId, &MemberRecord)> {
+        let of = self.committed.rollouts.keys().filter_map(|rollout| {
+            let member = self.committed.members.get(&(*rollout, id.clone()))?;
+            Some((*rollout, member))
+        });
+        of.filter(|(_, member)| member.action.as_ref().is_some_and(|action| action.open)).collect()
+    }
+
+    /// Ids are never used twice.
+    fn look_at_members(&mut self, batch: &Batch) {
+        let next = self.committed.site.as_ref().map(|site| site.action_next);
+        for (key, member) in &batch.members {
+            let Some(order) = member.as_ref().and_then(|member| member.action.as_ref()) else { continue };
+            match (order.cancelling, member.as_ref().map(|member| member.step)) {
+                (true, _) => _ = self.cancelled.insert((key.1.clone(), order.id)),
+                (false, Some(StepRecord::Installing)) => _ = self.cancelled.remove(&(key.1.clone(), order.id)),
+                _ => {}
+            }
+            self.must(next.is_some_and(|next| order.id < next), || format!("{} may be issued again", order.id));
+            for id in order.aliases.iter().chain([&order.id]) {
+                let owner = self.owners.entry(*id).or_insert_with(|| key.clone());
+                let same = owner == key;
+                self.must(same, || format!("action {id} was issued twice"));
+            }
+        }
+    }
+
+    fn look_at_caps(&mut self) {
+        let mut downloads = 0;
+        let mut in_flight: BTreeMap<RolloutId, u32> = BTreeMap::new();
+        let mut open: BTreeSet<&ControllerId> = BTreeSet::new();
+        let mut wrong = Vec::new();
+        for ((rollout, id), member) in &self.committed.members {
+            downloads += u32::from(matches!(member.step, StepRecord::Offered | StepRecord::Downloading));
+            *in_flight.entry(*rollout).or_default() += u32::from(is_in_flight(member));
+            let is_open = member.action.as_ref().is_some_and(|action| action.open);
+            if is_open && !open.insert(id) {
+                wrong.push(format!("{id} has two open orders"));
+            }
+        }
+        for (id, flying) in in_flight {
+            let Some(rollout) = self.committed.rollouts.get(&id) else { continue };
+            let total = rollout.frozen.as_ref().map_or(0, |frozen| frozen.total);
+            let most = rollout.spec.strategy.max_in_flight.of(total);
+            if flying > most {
+                wrong.push(format!("{flying} members of {} are under way, {most} may be", rollout.identity));
+            }
+        }
+        let slots = self.slots;
+        self.must(downloads <= slots, || format!("{downloads} gateways download, {slots} may"));
+        wrong.into_iter().for_each(|what| self.found(what));
+    }
+
+    /// A wave opens only when half of those before it run the new version, whatever the engine believes.
+    fn look_at_waves(&mut self, before: &Rollouts) {
+        let mut wrong = Vec::new();
+        for (id, rollout) in &self.committed.rollouts {
+            let Some(frozen) = &rollout.frozen else { continue };
+            let earlier = before.get(id).and_then(|rollout| rollout.frozen.as_ref());
+            for (at, (last, wave)) in (1..).zip(frozen.waves.iter().zip(frozen.waves.iter().skip(1))) {
+                if wave.opened_at.is_none() || is_open(earlier, at) {
+                    continue;
+                }
+                let soaked = last.opened_at.zip(last.proven_at).is_some_and(|(from, to)| to >= from.plus(last.soak));
+                if !soaked {
+                    wrong.push(format!(
+                        "wave {} of {} opened before the one before it soaked",
+                        at + 1,
+                        rollout.identity
+                    ));
+                }
+                let version = rollout.spec.artifact.key.version.as_str();
+                let (mut all, mut good) = (0, 0);
+                for ((of, gateway), member) in &self.committed.members {
+                    if of == id && member.wave.map(usize::from) == Some(at - 1) && counts_for_proof(member) {
+                        all += 1;
+                        good += usize::from(self.runs.get(gateway).is_some_and(|runs| runs == version));
+                    }
+                }
+                if good * 2 < all {
+                    let name = &rollout.identity;
+                    wrong.push(format!("wave {} of {name} opened when {good} of {all} before it had arrived", at + 1));
+                }
+            }
+        }
+        wrong.into_iter().for_each(|what| self.found(what));
+    }
+}
+
+fn is_open(frozen: Option<&FrozenRecord>, wave: usize) -> bool {
+    frozen.and_then(|frozen| frozen.waves.get(wave)).is_some_and(|wave| wave.opened_at.is_some())
+}
+
+fn counts_for_proof(member: &MemberRecord) -> bool {
+    !matches!(member.step, StepRecord::Skipped(_) | StepRecord::Waiting)
+}
+
+fn is_in_flight(member: &MemberRecord) -> bool {
+    use StepRecord::{Confirming, Downloading, Installing, Offered};
+    matches!(member.step, Offered | Downloading | Installing | Confirming)
+}
+
+fn wave_is_open(rollout: &RolloutRecord, member: &MemberRecord) -> bool {
+    let Some(frozen) = &rollout.frozen else { return false };
+    match member.wave {
+        Some(at) => is_open(Some(frozen), usize::from(at)),
+        None => member.joiner && rollout.ready_at.is_some(),
+    }
+}

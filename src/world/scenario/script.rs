@@ -1,0 +1,250 @@
+//! What happens in a scenario, and when.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+
+use super::cast::{Cast, Declared};
+use super::read::{moment, wall};
+use super::typed::{TypedEvent, TypedLink, TypedScenario, TypedSite, TypedSwitch, TypedWho};
+use super::who::chosen;
+use crate::model::{ControllerId, Digest, Dropped, Identity, Intent, Listing, Order, StandingOrder};
+use crate::resources::{self, Document, FieldError, Kinds, Object, Setting};
+use crate::world::deed::Deed;
+
+/// What happens: when, what, and that in words.
+#[derive(Debug, Default)]
+pub(super) struct Script {
+    pub deeds: Vec<(u64, Deed, String)>,
+}
+
+/// Reads events one after the other, as what manifests say adds up.
+struct Writer<'c> {
+    cast: &'c Cast,
+    kinds: Kinds,
+    setting: Setting,
+    random: &'c mut fastrand::Rng,
+    gateways: Vec<Declared>,
+    manifests: BTreeMap<String, Intent>,
+    script: Script,
+}
+
+impl Script {
+    pub fn of(
+        typed: &TypedScenario,
+        cast: &Cast,
+        poll_interval: Duration,
+        random: &mut fastrand::Rng,
+    ) -> Result<Self, FieldError> {
+        let setting = Setting { dir: PathBuf::from("/manifests"), poll_interval };
+        let gateways = cast.specs.clone();
+        let (kinds, manifests) = (Kinds::default(), BTreeMap::new());
+        let mut writer = Writer { cast, kinds, setting, random, gateways, manifests, script: Self::default() };
+        writer.add("manifests", &typed.manifests)?;
+        writer.declare(0, "the site starts, with these manifests".into());
+        let mut events = Vec::new();
+        for (nth, event) in typed.events.iter().enumerate() {
+            let field = format!("events[{nth}]");
+            events.push((moment(&format!("{field}.at"), &event.at)?, field, event));
+        }
+        events.sort_by_key(|(at, ..)| *at);
+        let mut joins: Vec<u64> = cast.specs.iter().map(|declared| declared.from).filter(|from| *from > 0).collect();
+        joins.sort_unstable();
+        joins.dedup();
+        for (at, field, event) in events {
+            while let Some(join) = joins.first().copied().filter(|join| *join <= at) {
+                joins.remove(0);
+                writer.join(join);
+            }
+            writer.event(&field, at, event)?;
+        }
+        joins.into_iter().for_each(|join| writer.join(join));
+        Ok(writer.script)
+    }
+}
+
+impl Writer<'_> {
+    fn plan(&mut self, at: u64, deed: Deed, words: String) {
+        self.script.deeds.push((at, deed, words));
+    }
+
+    fn add(&mut self, field: &str, manifests: &[Value]) -> Result<(), FieldError> {
+        for (nth, value) in manifests.iter().enumerate() {
+            let intent = self.intent(&format!("{field}[{nth}]"), value)?;
+            self.manifests.insert(intent.name(), intent);
+        }
+        Ok(())
+    }
+
+    fn intent(&self, field: &str, value: &Value) -> Result<Intent, FieldError> {
+        let inside = |error: FieldError| FieldError::new(format!("{field}.{}", error.field), error.why);
+        let document = Document { line: 1, value: value.clone() };
+        let first =
+            |errors: Vec<FieldError>| errors.into_iter().next().unwrap_or_else(|| FieldError::new("", "is wrong"));
+        let checked = match self.kinds.object(&document).map_err(first).map_err(inside)? {
+            Object::Gateway(object) => resources::gateway(&object).map(Intent::Gateway),
+            Object::Rollout(object) => resources::rollout(&object, &self.setting)
+                .map(|(identity, spec)| Intent::Rollout(identity, spec.into())),
+        };
+        checked.map_err(inside)
+    }
+
+    /// All that the manifests say at a time.
+    fn declare(&mut self, at: u64, words: String) {
+        let gateways = self.gateways.iter().filter(|declared| declared.from <= at);
+        let gateways = gateways.map(|declared| Intent::Gateway(declared.spec.clone()));
+        let intents = gateways.chain(self.manifests.values().cloned()).collect();
+        self.plan(at, Deed::Declare(Listing { intents, refused: Vec::new() }), words);
+    }
+
+    fn join(&mut self, at: u64) {
+        let count = self.gateways.iter().filter(|declared| declared.from == at).count();
+        self.declare(at, format!("{} declared", gateways(count)));
+    }
+
+    fn event(&mut self, field: &str, at: u64, event: &TypedEvent) -> Result<(), FieldError> {
+        let said = [
+            !event.declare.is_empty(),
+            event.remove.is_some(),
+            !event.drop.is_empty(),
+            event.person.is_some(),
+            event.site.is_some(),
+            event.power.is_some(),
+            event.network.is_some(),
+            event.link.is_some(),
+            event.clock.is_some(),
+            event.hold.is_some(),
+        ];
+        if said.iter().filter(|said| **said).count() != 1 {
+            let why = "should say one thing: declare, remove, drop, person, site, power, network, link, clock or hold";
+            return Err(FieldError::new(field, why));
+        }
+        let moves = event.power.is_some() || event.network.is_some() || event.hold.is_some();
+        if event.who.is_some() && !moves {
+            return Err(FieldError::new(format!("{field}.who"), "goes only with power, network and hold"));
+        }
+        match event {
+            TypedEvent { declare: manifests, .. } if !manifests.is_empty() => {
+                self.add(&format!("{field}.declare"), manifests)?;
+                self.declare(at, format!("the manifests change: {}", names(manifests)));
+            }
+            TypedEvent { remove: Some(names), .. } => self.remove(field, at, names)?,
+            TypedEvent { drop: manifests, .. } if !manifests.is_empty() => self.drop(field, at, manifests)?,
+            TypedEvent { person: Some(words), .. } => {
+                let orders = orders(words).map_err(|why| FieldError::new(format!("{field}.person"), why))?;
+                for order in orders {
+                    self.plan(at, Deed::Order(order, "technician".into()), format!("a person says: {words}"));
+                }
+            }
+            TypedEvent { site: Some(site), .. } => self.site(at, *site),
+            TypedEvent { link: Some(link), .. } => {
+                let up = *link == TypedLink::Up;
+                self.plan(at, Deed::Link(up), format!("the link is {}", if up { "up" } else { "down" }));
+            }
+            TypedEvent { clock: Some(text), .. } => {
+                let says = wall(&format!("{field}.clock"), text)?;
+                self.plan(at, Deed::Clock(says), format!("the wall clock says {text}"));
+            }
+            _ => self.gateways(field, at, event)?,
+        }
+        Ok(())
+    }
+
+    fn gateways(&mut self, field: &str, at: u64, event: &TypedEvent) -> Result<(), FieldError> {
+        let who = self.who(field, event.who.as_ref())?;
+        let on = |switch: Option<TypedSwitch>| switch == Some(TypedSwitch::On);
+        let word = |on: bool| if on { "on" } else { "off" };
+        let count = gateways(who.len());
+        match event {
+            TypedEvent { hold: Some(hold), .. } => {
+                for at in who {
+                    if let Some(declared) = self.gateways.get_mut(at) {
+                        declared.spec.hold = *hold;
+                    }
+                }
+                self.declare(at, format!("{count} {}", if *hold { "held" } else { "no longer held" }));
+            }
+            TypedEvent { power: Some(_), .. } => {
+                let on = on(event.power);
+                self.plan(at, Deed::Power(who, on), format!("the power of {count} goes {}", word(on)));
+            }
+            _ => {
+                let on = on(event.network);
+                self.plan(at, Deed::Network(who, on), format!("the network of {count} goes {}", word(on)));
+            }
+        }
+        Ok(())
+    }
+
+    fn who(&mut self, field: &str, who: Option<&TypedWho>) -> Result<Vec<usize>, FieldError> {
+        chosen(&format!("{field}.who"), who, 0..self.cast.roles.len(), self.cast, self.random)
+    }
+
+    fn remove(&mut self, field: &str, at: u64, names: &[String]) -> Result<(), FieldError> {
+        for name in names {
+            if self.manifests.remove(&format!("OtaRollout/{name}")).is_none() {
+                return Err(FieldError::new(format!("{field}.remove"), format!("{name:?} is not declared then")));
+            }
+        }
+        self.declare(at, format!("the manifests change: {} not in them any more", names.join(", ")));
+        Ok(())
+    }
+
+    fn drop(&mut self, field: &str, at: u64, manifests: &[Value]) -> Result<(), FieldError> {
+        let intents = manifests.iter().enumerate();
+        let intents = intents.map(|(nth, value)| self.intent(&format!("{field}.drop[{nth}]"), value));
+        let content = Ok(intents.collect::<Result<Vec<_>, _>>()?);
+        let digest = Digest::new(Sha256::digest(Value::from(manifests.to_vec()).to_string()).into());
+        let dropped = Dropped { file: "stick.yaml".into(), digest: Some(digest), content };
+        self.plan(at, Deed::Drop(dropped), format!("somebody brings a stick: {}", names(manifests)));
+        Ok(())
+    }
+
+    fn site(&mut self, at: u64, site: TypedSite) {
+        let (deed, words) = match site {
+            TypedSite::Off => (Deed::SitePower(false), "the site's machine loses power"),
+            TypedSite::On => (Deed::SitePower(true), "the site's machine has power again"),
+            TypedSite::PowerCut => (Deed::PowerCut, "the power is cut in the middle of a commit"),
+        };
+        self.plan(at, deed, words.into());
+    }
+}
+
+/// What a person says on the spot, in the words of the command line; gateways by their controller ids.
+fn orders(words: &str) -> Result<Vec<Order>, String> {
+    let rollout = |name: &str| Identity(name.to_owned());
+    let gateway = |id: &str| id.parse::<ControllerId>().map_err(|why| format!("{id:?}: {why}"));
+    Ok(match words.split_whitespace().collect::<Vec<_>>().as_slice() {
+        ["resume"] => vec![Order::Resume],
+        ["pause", name] => vec![Order::Give(StandingOrder::Pause(rollout(name)), None)],
+        ["cancel", name] => vec![Order::Give(StandingOrder::Cancel(rollout(name)), None)],
+        ["resume", name] => {
+            [StandingOrder::Cancel(rollout(name)), StandingOrder::Pause(rollout(name))].map(Order::Lift).into()
+        }
+        ["hold", id] => vec![Order::Give(StandingOrder::Hold(gateway(id)?), None)],
+        ["unhold", id] => vec![Order::Lift(StandingOrder::Hold(gateway(id)?))],
+        ["retry", name, ids @ ..] => {
+            vec![Order::Retry(rollout(name), ids.iter().map(|id| gateway(id)).collect::<Result<_, _>>()?)]
+        }
+        _ => return Err(format!("{words:?} is not an order such as resume, pause press-fw or hold gw-1")),
+    })
+}
+
+fn names(manifests: &[Value]) -> String {
+    let name = |manifest: &Value| {
+        let text = |at: &str| manifest.pointer(at).and_then(Value::as_str).unwrap_or("?").to_owned();
+        match manifest.pointer("/spec/artifact/version") {
+            Some(_) => format!("{} to {}", text("/metadata/name"), text("/spec/artifact/version")),
+            None => text("/metadata/name"),
+        }
+    };
+    manifests.iter().map(name).collect::<Vec<_>>().join(", ")
+}
+
+/// `1 gateway`, `2 gateways`.
+pub(super) fn gateways(count: usize) -> String {
+    format!("{count} gateway{}", if count == 1 { "" } else { "s" })
+}
