@@ -1,5 +1,5 @@
 # `make check` is the inner loop, `make test` everything, cheap first. See CONTRIBUTING.md.
-.PHONY: check test test-core test-memory test-cluster test-real release bench
+.PHONY: check test test-props test-core test-memory test-cluster test-real release bench
 
 CARGO_TEST := cargo test --locked
 
@@ -9,7 +9,11 @@ check:
 	$(CARGO_TEST) --lib --test sim
 	$(CARGO_TEST) --test it engine::
 
-test: check test-core test-memory test-cluster test-real
+test: check test-props test-core test-memory test-cluster test-real
+
+# What must hold whatever happens, in 10,000 cases: six tests, two at a time on two cores.
+test-props:
+	PROPTEST_CASES=1700 $(CARGO_TEST) --test sim props::
 
 # The rooms through their fronts: architecture, store, devices, manifests, command line, simulation.
 test-core:

@@ -23,7 +23,7 @@ install_compiler() {
 # Every dependency as it is in what is shipped: libFuzzer itself is all that this lock has beside.
 build() {
 	cp Cargo.lock fuzz/Cargo.lock
-	RUSTFLAGS="--cfg fuzzing -Cdebug-assertions -Coverflow-checks -Ccodegen-units=1 -Cpasses=sancov-module \
+	RUSTFLAGS="--cfg fuzzing -Cdebug-assertions -Coverflow-checks -Cpasses=sancov-module \
 -Cllvm-args=-sanitizer-coverage-level=4 -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
 -Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-coverage-trace-compares" \
 		cargo build --quiet --release --manifest-path fuzz/Cargo.toml --target-dir fuzz/target --target "$host"

@@ -4,6 +4,7 @@
 
 mod change;
 mod file;
+mod gates;
 mod kubernetes;
 mod load;
 mod registration;
@@ -20,13 +21,14 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::model::{self, Labels, Registration, Zone, format_duration, parse_duration};
+use crate::model::{self, GateAllowance, Labels, Registration, Zone, format_duration, parse_duration};
 use crate::resources::{
     API_VERSION, Document, FieldError, IntOrBytes, Limits, documents, parse_bytes, problems, schema_of,
 };
 
 pub use change::Change;
 pub use file::{Flags, SiteFile};
+pub use gates::TypedGates;
 pub use kubernetes::{Kubernetes, TypedKubernetes};
 pub use load::{Load, TypedConnections, TypedDownloads};
 pub use registration::TypedRegistration;
@@ -53,6 +55,10 @@ pub struct SiteConfig {
     pub control_group: Option<String>,
     /// Bytes of the disk that artifacts never fill.
     pub disk_reserve: u64,
+    /// How many members of all rollouts may be under way at once.
+    pub max_in_flight: u32,
+    /// What gates may ask.
+    pub gates: GateAllowance,
     /// How artifacts are fetched.
     pub uplink: Uplink,
     /// The API server that it follows.
@@ -89,6 +95,8 @@ pub struct Devices {
 impl SiteConfig {
     /// What the disk keeps free when nothing is said.
     pub const DISK_RESERVE: u64 = 256 << 20;
+    /// Members under way at once when nothing is said.
+    pub const MAX_IN_FLIGHT: u32 = 100;
     /// The longest path of the state directory, in bytes: a socket's, with `/control.sock`, has at most 107.
     pub const LONGEST_STATE: usize = 94;
 }
@@ -143,6 +151,7 @@ pub struct TypedSiteConfig {
     pub devices: TypedDevices,
     pub control: Option<TypedControl>,
     pub limits: Option<TypedLimits>,
+    pub gates: Option<TypedGates>,
     pub uplink: Option<TypedUplink>,
     pub kubernetes: Option<TypedKubernetes>,
 }
@@ -198,6 +207,8 @@ pub struct TypedControl {
 #[expect(missing_docs, reason = "the checked struct says what they mean")]
 pub struct TypedLimits {
     pub disk_reserve: Option<IntOrBytes>,
+    #[schemars(range(min = 1, max = 100_000))]
+    pub max_in_flight: Option<u32>,
 }
 
 /// Reads and checks a site file.
@@ -284,8 +295,9 @@ impl TypedSiteConfig {
             );
             return Err(FieldError::new("state", why));
         }
-        let reserve = self.limits.and_then(|limits| limits.disk_reserve);
-        let reserve = reserve.map(|text| parse_bytes(&text.0).map_err(at("limits.diskReserve"))).transpose()?;
+        let limits = self.limits.unwrap_or_default();
+        let reserve =
+            limits.disk_reserve.map(|text| parse_bytes(&text.0).map_err(at("limits.diskReserve"))).transpose()?;
         let manifests: Vec<PathBuf> = self.intake.manifests.iter().map(|dir| base.join(dir)).collect();
         let drops = self.intake.drops.map(|dir| base.join(dir));
         if drops.as_ref().is_some_and(|drops| manifests.contains(drops) || *drops == state) {
@@ -301,6 +313,8 @@ impl TypedSiteConfig {
             devices: self.devices.check(base)?,
             control_group: self.control.and_then(|control| control.group),
             disk_reserve: reserve.unwrap_or(SiteConfig::DISK_RESERVE),
+            max_in_flight: limits.max_in_flight.unwrap_or(SiteConfig::MAX_IN_FLIGHT),
+            gates: self.gates.unwrap_or_default().check()?,
             uplink: self.uplink.unwrap_or_default().check(base)?,
             kubernetes: self.kubernetes.unwrap_or_default().check(base)?,
         })

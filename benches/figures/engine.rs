@@ -1,4 +1,4 @@
-//! The heart alone: how long a step takes that decides about 500 members.
+//! The heart alone: how long a step takes that decides about many members, and what a member takes in memory.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -11,18 +11,42 @@ use lamplighter::store::Snapshot;
 use crate::GATEWAYS;
 use crate::table::{quantile, told};
 
+/// In a fleet of this size so many updates are measured; each is six steps.
+const LARGE: (usize, usize) = (50_000, 40);
+
 pub fn measure() {
+    measure_one(GATEWAYS, GATEWAYS, None, "");
+    let pairs =
+        Spread { label: "pair".into(), max_in_flight: Some(Amount::Count(1)), min_healthy: Some(Amount::Count(1)) };
+    measure_one(GATEWAYS, GATEWAYS, Some(pairs.clone()), " spread over pairs");
+    measure_one(LARGE.0, LARGE.1, None, "");
+    measure_one(LARGE.0, LARGE.1, Some(pairs), " spread over pairs");
+}
+
+fn measure_one(gateways: usize, updates: usize, spread: Option<Spread>, how: &str) {
+    let before = rss_anon();
     let mut heart = Heart::new();
-    heart.step(vec![Event::Listed(listing())]);
+    heart.step(vec![Event::Listed(listing(gateways, spread))]);
     let sums = Sums { sha1: "1".repeat(40), md5: "5".repeat(32) };
     heart.step(vec![Event::Artifact(digest(), ArtifactFact::Verified(sums))]);
-    heart.step((0..GATEWAYS).map(|number| Event::Seen(id(number))).collect());
+    heart.step((0..gateways).map(|number| Event::Seen(id(number))).collect());
+    let per_member = (rss_anon() - before) / gateways as f64;
     heart.times.clear();
-    heart.update_all();
+    heart.update(updates);
     heart.times.sort_by(f64::total_cmp);
     let steps = heart.times.len();
-    told(&format!("a step over {GATEWAYS} members, median of {steps}"), quantile(&heart.times, 50), "µs", "");
+    told(&format!("a step over {gateways} members{how}, median of {steps}"), quantile(&heart.times, 50), "µs", "");
     told("the same, p99", quantile(&heart.times, 99), "µs", "");
+    if gateways > GATEWAYS {
+        told("memory per gateway that is a member of one rollout", per_member, "bytes", "");
+    }
+}
+
+/// What this process has in memory of its own, in bytes.
+fn rss_anon() -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("RssAnon:")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse::<f64>().unwrap() * 1024.0
 }
 
 struct Heart {
@@ -37,6 +61,7 @@ impl Heart {
         let settings = Settings {
             poll_interval: Duration::from_secs(60),
             download_slots: 24,
+            max_in_flight: 100,
             version_keys: BTreeMap::new(),
             time_zone: Zone::utc(),
         };
@@ -56,10 +81,10 @@ impl Heart {
         }
     }
 
-    /// One gateway after the other, each through all that happens to it, until no order is left.
-    fn update_all(&mut self) {
+    /// One gateway after the other, each through all that happens to it.
+    fn update(&mut self, gateways: usize) {
         let mut updated = 0;
-        while updated < GATEWAYS {
+        while updated < gateways {
             let Some((gateway, action)) = self.orders.pop_first() else {
                 // the first wave soaks
                 self.now = self.now.plus(Duration::from_secs(60));
@@ -80,7 +105,7 @@ impl Heart {
     }
 }
 
-fn listing() -> Listing {
+fn listing(gateways: usize, spread: Option<Spread>) -> Listing {
     let selector = Selector { match_labels: [("site".into(), "measured".into())].into() };
     let key = ArtifactKey { name: "os".into(), version: "2".parse().unwrap(), digest: digest() };
     let source = Source::File { dir: "/manifests".into(), name: "os-2.swu".into() };
@@ -88,23 +113,27 @@ fn listing() -> Listing {
         artifact: ArtifactSpec { key, size: 1_000, sources: vec![source] },
         variants: None,
         selector: selector.clone(),
-        strategy: Strategy::default(),
+        strategy: Strategy { spread, ..Strategy::default() },
+        gates: Vec::new(),
         deadlines: Deadlines::default(),
         attempts: Bounds::ATTEMPTS,
         max_bytes: None,
         confirm_by: ConfirmBy::ReportedVersion,
         windows: Windows::default(),
+        allow_downgrade: false,
         paused: false,
         cancelled: false,
+        retry_token: None,
+        approved_waves: [].into(),
     };
     let gateway = |number| GatewaySpec {
         name: id(number).to_string(),
         controller_id: id(number),
-        labels: selector.match_labels.clone(),
+        labels: [("site".into(), "measured".into()), ("pair".into(), (number / 2).to_string())].into(),
         token: None,
         hold: false,
     };
-    let intents = (0..GATEWAYS).map(|number| Intent::Gateway(gateway(number)));
+    let intents = (0..gateways).map(|number| Intent::Gateway(gateway(number)));
     let intents = intents.chain([Intent::Rollout(Identity("main".into()), rollout.into())]).collect();
     Listing { intents, refused: vec![] }
 }

@@ -22,6 +22,7 @@ mod start;
 mod table;
 mod threads;
 mod tls;
+mod week;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -46,6 +47,7 @@ fn main() -> ExitCode {
     }
     let mut group = |what: &str, measure: &dyn Fn(&mut Table)| wants(what).then(|| measure(&mut table));
     group("engine", &|_| engine::measure());
+    group("week", &|_| week::measure());
     group("quiet", &|table| quiet::measure(table, binary));
     group("start", &|_| start::measure(binary));
     group("polls", &|table| polls::measure(table, binary));

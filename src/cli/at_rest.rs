@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 
 use super::complain;
 use super::control::SiteArgs;
-use crate::config::{Devices, Load};
+use crate::config::{Devices, Load, SiteConfig};
 use crate::engine::{Settings, State};
 use crate::model::{JournalEntry, SiteTime, Zone};
 use crate::site::Core;
@@ -44,6 +44,7 @@ impl AtRest {
         let settings = Settings {
             poll_interval: config.as_ref().map_or(Devices::POLL_INTERVAL, |config| config.devices.poll_interval),
             download_slots: config.as_ref().map_or(Load::DOWNLOADS, |config| config.devices.load.downloads),
+            max_in_flight: config.as_ref().map_or(SiteConfig::MAX_IN_FLIGHT, |config| config.max_in_flight),
             version_keys: config.as_ref().map(|config| config.devices.version_keys.clone()).unwrap_or_default(),
             time_zone: config.as_ref().map_or_else(Zone::utc, |config| config.time_zone.clone()),
         };

@@ -38,6 +38,7 @@ mod token;
 mod unhold;
 mod verify;
 mod watch;
+mod waves;
 mod why;
 mod why_rollout;
 

@@ -10,7 +10,7 @@ use super::control::SiteArgs;
 use super::prose::{ago, last_written, paragraph, span};
 use super::table::table;
 use super::watch::{WatchArgs, show};
-use super::{Output, fetching};
+use super::{Output, fetching, waves};
 use crate::site::report::{
     self, ClockLine, Counters, GatewayCount, GatewayLine, GatewayList, RolloutLine, SiteFileLine, Status,
 };
@@ -72,6 +72,10 @@ fn text(shown: &Shown) -> String {
     if status.store_lost {
         text += "\n";
         text += &paragraph("", STORE_LOST);
+    }
+    if let Some(seconds) = status.silent_seconds {
+        text += "\n";
+        text += &paragraph("", &format!("The site is silent for {}: {SITE_SILENT}", span(seconds)));
     }
     if !status.notices.is_empty() {
         text += "\n";
@@ -171,10 +175,13 @@ fn clock(clock: &ClockLine, rollouts: &[RolloutLine]) -> String {
 const STORE_LOST: &str = "The store was lost: holds, pauses and what gateways run are unknown, so nothing is offered. The \
     log says what was set aside and why. When the manifests say what you want, run `lamplighter resume`.";
 
+const SITE_SILENT: &str = "many gateways that nobody was updating stopped polling at once. Nothing is offered and no \
+    deadline runs until they are back, or for 24h. Look at the site's network and power.";
+
 fn rollouts(rollouts: &[RolloutLine]) -> String {
     let counts = |rollout: &RolloutLine| {
         let summary = &rollout.summary;
-        [summary.updating, summary.pending, summary.offline, summary.failed, summary.skipped]
+        [summary.updating, summary.pending, summary.offline, summary.failed, summary.skipped, summary.rolled_back]
     };
     // a column of zeros says nothing, and takes what a narrow terminal has
     let told: Vec<usize> = (0..COUNTS.len())
@@ -204,8 +211,14 @@ fn rollouts(rollouts: &[RolloutLine]) -> String {
             text += &paragraph("", &format!("{}: fetching the artifact: {words}", rollout.name));
         }
     }
-    for rollout in rollouts.iter().filter(|rollout| !rollout.message.is_empty()) {
-        text += &paragraph("", &format!("{}: {}", rollout.name, rollout.message));
+    for rollout in rollouts {
+        if !rollout.message.is_empty() {
+            text += &paragraph("", &format!("{}: {}", rollout.name, rollout.message));
+        }
+        if let Some(ignored) = &rollout.change_ignored {
+            text += &paragraph("", &format!("{}: change ignored: {ignored}", rollout.name));
+        }
+        text += &waves::text(rollout);
     }
     text
 }
@@ -227,7 +240,7 @@ fn orders(status: &Status) -> String {
     text
 }
 
-const COUNTS: [&str; 5] = ["UPDATING", "PENDING", "OFFLINE", "FAILED", "SKIPPED"];
+const COUNTS: [&str; 6] = ["UPDATING", "PENDING", "OFFLINE", "FAILED", "SKIPPED", "ROLLED BACK"];
 
 fn gateways(list: &[GatewayLine]) -> String {
     if list.is_empty() {

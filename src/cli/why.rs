@@ -109,6 +109,7 @@ fn membership(member: &MemberWhy) -> String {
         }
     };
     line("means", Some(&member.meaning));
+    line("because", member.because.as_deref());
     line("message", member.progress.as_deref().or(member.message.as_deref()));
     let stops: String = member.stops.iter().map(stop).collect();
     // what stops it says itself what lifts it
@@ -125,7 +126,12 @@ fn membership(member: &MemberWhy) -> String {
         .filter(|it| member.due_seconds.is_none() && member.opens.is_none() && it.what != Awaited::Person.to_string());
     line("expects", expects.map(expects_what).as_deref());
     line("variant", member.variant.map(|variant| variant.to_string()).as_deref());
-    line("wave", member.wave.map(|wave| wave.to_string()).as_deref());
+    let wave = member.wave.map(|wave| match &member.wave_name {
+        Some(name) => format!("{wave} ({name})"),
+        None => wave.to_string(),
+    });
+    line("wave", wave.as_deref());
+    line("ignored", member.change_ignored.as_deref());
     let (used, allowed) = member.attempts;
     line("attempts", Some(&format!("{used} of {allowed} used")));
     line("sent", member.sent.as_deref());

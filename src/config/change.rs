@@ -27,7 +27,10 @@ const LIVE: &[Field] = &[
     }),
     ("devices.registration", |site| site.devices.registration.to_string()),
     ("devices.registrationLabels", |site| labels(&site.devices.registration_labels)),
+    ("gates.allowPaths", |site| list(&site.gates.paths)),
+    ("gates.allowHosts", |site| list(&site.gates.hosts)),
     ("limits.diskReserve", |site| bytes(site.disk_reserve)),
+    ("limits.maxInFlight", |site| site.max_in_flight.to_string()),
     ("uplink.bytesPerSecond", |site| or_none(site.uplink.bytes_per_second.map(|rate| bytes(rate.get())).as_ref())),
     ("uplink.caFiles", |site| files(&site.uplink.ca_files)),
     ("uplink.credentials", |site| {
@@ -128,6 +131,11 @@ fn tls_file(site: &SiteConfig, which: impl Fn(&Tls) -> Option<&PathBuf>) -> Stri
 fn files(paths: &[PathBuf]) -> String {
     let paths: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
     or_none(Some(&paths.join(", ")))
+}
+
+fn list(items: &[impl Display]) -> String {
+    let items: Vec<_> = items.iter().map(ToString::to_string).collect();
+    or_none(Some(&items.join(", ")))
 }
 
 fn keys(keys: &BTreeMap<String, Vec<String>>) -> String {

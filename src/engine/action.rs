@@ -38,13 +38,15 @@ impl Draft<'_> {
     fn new_action(&mut self, before: Option<Action>) -> Action {
         let mut aliases = Vec::new();
         let (mut ever_fetched, mut requested) = (false, false);
-        // an order that was never fetched leaves nothing behind that a gateway could still answer to
-        if let Some(before) = before.filter(|action| action.ever_fetched) {
+        if let Some(before) = before {
             aliases = before.aliases;
-            aliases.push(before.id);
+            // an order that was never fetched leaves nothing behind that a gateway could still answer to
+            if before.ever_fetched {
+                aliases.push(before.id);
+            }
             // attempts that failed through our fault are not counted, so that only this bounds them
             aliases.drain(..aliases.len().saturating_sub(MOST_ALIASES));
-            (ever_fetched, requested) = (true, before.requested);
+            (ever_fetched, requested) = (before.ever_fetched, before.requested);
         }
         Action {
             id: self.next_action_id(),

@@ -130,7 +130,7 @@ fn gone(draft: &mut Draft, name: &ObjectName) {
     match name {
         ObjectName::Rollout(identity) => {
             if let Some(id) = current(draft, identity) {
-                draft.edit_rollout(id, |rollout| rollout.listed = false);
+                draft.unlist_rollout(id);
             }
         }
         ObjectName::Gateway(name) => {
@@ -156,7 +156,7 @@ fn deleted(draft: &mut Draft, uid: Uid, name: &ObjectName) {
     if draft.state.rollouts.get(&id).is_some_and(|rollout| rollout.deleted) {
         return;
     }
-    draft.edit_rollout(id, |rollout| (rollout.deleted, rollout.listed) = (true, false));
+    draft.edit_rollout(id, |rollout| rollout.deleted = true);
     cancel::call_off(draft, identity, What::RolloutDeleted, &format!("in the API, {uid}"));
 }
 
@@ -175,6 +175,6 @@ fn unlist(draft: &mut Draft, is_gone: impl Fn(DeclaredBy) -> bool) {
     }
     let gone = |(_, rollout): &(&RolloutId, &Rollout)| rollout.listed && is_gone(rollout.origin);
     for id in draft.state.rollouts.iter().filter(gone).map(|(id, _)| *id).collect::<Vec<_>>() {
-        draft.edit_rollout(id, |rollout| rollout.listed = false);
+        draft.unlist_rollout(id);
     }
 }

@@ -2,13 +2,16 @@
 
 use super::draft::Draft;
 use super::state::{Artifact, Gateway, Member, Step};
-use super::{api, attributes, cancel, contact, declare, download, dropped, duplicate, feedback, listing, needs, order};
+use super::{
+    api, attributes, cancel, contact, declare, download, dropped, duplicate, feedback, gate, listing, needs, order,
+};
 use crate::model::{ArtifactFact, ControllerId, Digest, Event, Presence, Settings, Verdict, What};
 
 /// Takes one event into the draft. Events of gateways that nobody declared change nothing.
 pub fn apply(draft: &mut Draft, event: Event) -> Verdict {
     match event {
         Event::Started => started(draft),
+        Event::StoodStill => stood_still(draft),
         Event::StoreLost(detail) => store_lost(draft, detail),
         Event::Configured(settings, detail) => configured(draft, settings, detail),
         Event::Listed(list) => listing::apply(draft, list),
@@ -18,6 +21,7 @@ pub fn apply(draft: &mut Draft, event: Event) -> Verdict {
         Event::Dropped(drop) => return dropped::apply(draft, drop),
         Event::Artifact(digest, fact) => artifact(draft, digest, fact),
         Event::Collect(digest, bytes, why) => return collect(draft, digest, bytes, &why),
+        Event::Gate(key, answer, asked) => gate::said(draft, key, answer, asked),
         Event::Seen(gateway) => contact::seen(draft, &gateway),
         Event::Quiet(gateway) => contact::gone(draft, &gateway, Presence::Quiet),
         Event::Offline(gateway) => contact::gone(draft, &gateway, Presence::Offline),
@@ -58,6 +62,13 @@ fn started(draft: &mut Draft) {
         draft.edit_action(id, &gateway, |action| action.excused = true);
     }
     tell_interval(draft);
+    stood_still(draft);
+}
+
+/// What was known of gateways and gates is as old as the standstill: whoever should count as healthy must poll again.
+fn stood_still(draft: &mut Draft) {
+    draft.state.gateways.values_mut().for_each(|gateway| gateway.heard = false);
+    gate::forget(draft);
     draft.touch_all();
 }
 

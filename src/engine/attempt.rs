@@ -20,6 +20,9 @@ pub(super) enum Then {
 }
 
 const FIRST_BACKOFF: Duration = Duration::from_secs(60);
+/// A failure that is ours uses no attempt so often; with the backoff that is more than a day of trouble of ours. Then it
+/// does: whatever always fails must not be tried for ever.
+const MOST_EXCUSES: u8 = 32;
 const LONGEST_BACKOFF: Duration = Duration::from_secs(3600);
 
 /// One minute after the first failed attempt, doubling to an hour.
@@ -51,19 +54,19 @@ impl Draft<'_> {
     ) {
         let Some(allowed) = self.state.rollouts.get(&rollout).map(|rollout| rollout.spec.attempts) else { return };
         let Some(member) = self.member(rollout, id) else { return };
-        let excused = then != Then::Stop && member.action.as_ref().is_some_and(|action| action.excused);
-        let attempts = if excused { member.attempts } else { member.attempts.saturating_add(1) };
+        let excused = then != Then::Stop && member.is_excused();
+        let (attempts, excuses) = member.after_failure(excused);
         // fault or no fault: whatever stands in the way is not asked every minute for ever
-        let orders = member.action.as_ref().map_or(0, |action| action.aliases.len().saturating_add(1));
-        let tries = attempts.max(u8::try_from(orders).unwrap_or(u8::MAX));
+        let tries = attempts.saturating_add(excuses);
         let detail = match &message {
             Some(message) => format!("{reason}: {message}"),
             None => reason.to_string(),
         };
         self.close(rollout, id);
+        self.edit_gateway(id, |gateway| gateway.failed = true);
         let retry_at = (then == Then::RetryLater).then(|| self.now.site.plus(backoff(tries.max(1))));
         self.edit_member(rollout, id, |member| {
-            member.attempts = attempts;
+            (member.attempts, member.excuses) = (attempts, excuses);
             member.not_fetched = 0;
             member.message = message;
             member.retry_at = None;
@@ -84,18 +87,18 @@ impl Draft<'_> {
     pub(super) fn lapse(&mut self, rollout: RolloutId, id: &ControllerId) {
         let Some(allowed) = self.state.rollouts.get(&rollout).map(|rollout| rollout.spec.attempts) else { return };
         let Some(member) = self.member(rollout, id) else { return };
-        let excused = member.action.as_ref().is_some_and(|action| action.excused);
-        let attempts = member.attempts.saturating_add(u8::from(!excused));
+        let (attempts, excuses) = member.after_failure(member.is_excused());
         if !self.is_polling(id) || attempts >= allowed {
             return self.fail_attempt(rollout, id, FailedReason::NoFeedback, None, Then::Stop);
         }
         self.edit_member(rollout, id, |member| {
-            member.attempts = attempts;
+            (member.attempts, member.excuses) = (attempts, excuses);
             if let Some(action) = &mut member.action {
                 action.fetched = false;
                 action.deadline = None;
             }
         });
+        self.edit_gateway(id, |gateway| gateway.failed = true);
         self.step(rollout, id, Step::Waiting(WaitingReason::Backoff));
         self.note_member(What::AttemptFailed, rollout, id, "the download deadline passed");
     }
@@ -173,13 +176,20 @@ impl Draft<'_> {
                 action.deadline = action.open.then_some(until);
             }
         });
-        self.step(rollout, id, Step::Updated);
-        self.note_member(What::Updated, rollout, id, proof);
+        self.edit_gateway(id, |gateway| gateway.failed = false);
+        let back = self.member(rollout, id).is_some_and(|member| member.reverting);
+        let (step, what) = if back { (Step::RolledBack, What::RolledBack) } else { (Step::Updated, What::Updated) };
+        self.step(rollout, id, step);
+        self.note_member(what, rollout, id, proof);
     }
 
     /// A member needs nothing from this rollout.
     pub(super) fn skip(&mut self, rollout: RolloutId, id: &ControllerId, reason: SkippedReason) {
         self.close(rollout, id);
+        if reason == SkippedReason::AlreadyInstalled {
+            // somebody set it right by hand
+            self.edit_gateway(id, |gateway| gateway.failed = false);
+        }
         self.step(rollout, id, Step::Skipped(reason));
         self.note_member(What::Skipped, rollout, id, reason.to_string());
     }
@@ -193,6 +203,22 @@ impl Draft<'_> {
 const STILL_THERE: Duration = Duration::from_secs(300);
 
 impl Member {
+    /// The failure of its attempt would be ours, and it has not been excused too often.
+    fn is_excused(&self) -> bool {
+        self.excuses < MOST_EXCUSES && self.action.as_ref().is_some_and(|action| action.excused)
+    }
+
+    /// Attempts and excuses used once this attempt has failed.
+    fn after_failure(&self, excused: bool) -> (u8, u8) {
+        let plus = |count: u8, one: bool| count.saturating_add(u8::from(one));
+        (plus(self.attempts, !excused), plus(self.excuses, excused))
+    }
+
+    /// It took an order, and is not at an end: silence may be held against it.
+    pub(super) fn may_fail_silent(&self) -> bool {
+        self.ever_fetched() && !self.step.is_terminal() && self.step != Step::Offered
+    }
+
     /// When something is due for it.
     pub(super) fn due(&self) -> Option<SiteTime> {
         let deadline = self.action.as_ref().and_then(|action| action.deadline);

@@ -2,11 +2,11 @@
 
 use super::allowance::ATTRIBUTE_CHANGES;
 use super::attempt::{self, Then};
-use super::contact::is_taken_further;
 use super::draft::Draft;
 use super::duplicate;
 use super::needs;
 use super::state::Step;
+use super::watch::is_taken_further;
 use crate::model::{Attributes, AttributesMode, ConfirmBy, ControllerId, FailedReason, SkippedReason, Texts, Verdict};
 
 /// A gateway may report so many bytes of attributes; the keys that it once reported are kept up to the same size.
@@ -87,7 +87,7 @@ fn observe(draft: &mut Draft, id: &ControllerId, before: &Texts) {
         let changed = draft.state.settings.keys_of(name).find_map(|key| before.get(key)) != Some(version.as_str());
         let arrived = rollout.has_target(member, Some(&version));
         let overdue = member.action.as_ref().is_some_and(|action| action.overdue);
-        let soaking = rollout.is_soaking(member) && !is_taken_further(draft, rollout, id);
+        let soaking = rollout.is_soaking(member) && !is_taken_further(draft.state, rollout, id);
         match member.step {
             Step::Downloading | Step::Installing | Step::Confirming | Step::Failed(FailedReason::NoFeedback)
                 if arrived =>

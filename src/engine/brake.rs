@@ -1,6 +1,8 @@
 //! The brakes: why a member may not be offered its update, or not yet. Nothing else decides this.
 
+use super::approval;
 use super::state::{Gateway, Member, Rollout, State, Step};
+use super::{guard, rollback};
 use crate::model::{ControllerId, Presence, RolloutId, SiteTime, WaitingReason};
 
 /// How much is under way.
@@ -8,6 +10,8 @@ use crate::model::{ControllerId, Presence, RolloutId, SiteTime, WaitingReason};
 pub(super) struct Load {
     /// Members of the rollout between offer and end.
     pub in_flight: u32,
+    /// Members of all rollouts between offer and end.
+    pub site: u32,
     /// Members of any rollout that are offered or downloading.
     pub downloads: u32,
 }
@@ -18,6 +22,7 @@ impl Load {
         for (id, other) in &state.rollouts {
             for member in other.members.values() {
                 load.downloads += u32::from(matches!(member.step, Step::Offered | Step::Downloading));
+                load.site += u32::from(member.step.is_in_flight());
                 load.in_flight += u32::from(*id == rollout && member.step.is_in_flight());
             }
         }
@@ -26,7 +31,13 @@ impl Load {
 
     /// The load on one that is under way itself.
     pub(super) fn without_one(self) -> Self {
-        Self { in_flight: self.in_flight.saturating_sub(1), downloads: self.downloads.saturating_sub(1) }
+        let less = |count: u32| count.saturating_sub(1);
+        Self { in_flight: less(self.in_flight), site: less(self.site), downloads: less(self.downloads) }
+    }
+
+    /// The load with one more.
+    pub(super) fn with_one(self) -> Self {
+        Self { in_flight: self.in_flight + 1, site: self.site + 1, downloads: self.downloads + 1 }
     }
 }
 
@@ -36,6 +47,8 @@ pub(super) fn halt(state: &State, rollout: &Rollout) -> Option<WaitingReason> {
         (state.site.lost, WaitingReason::StoreLost),
         (!state.listed || !rollout.listed, WaitingReason::Unlisted),
         (is_stopped(state, rollout), WaitingReason::Paused),
+        (rollout.conflict, WaitingReason::DigestConflict),
+        (state.site.silence.is_some(), WaitingReason::SiteSilent),
     ];
     first(brakes)
 }
@@ -56,7 +69,8 @@ pub(super) fn standing(
     if own == Some(WaitingReason::Cancelling) && member.is_cancelling() {
         return own;
     }
-    [halt(state, rollout), own].into_iter().flatten().min()
+    let halt = if member.reverting { rollback::halt(state, rollout) } else { halt(state, rollout) };
+    [halt, own].into_iter().flatten().min()
 }
 
 /// The brake on the member itself, whatever holds its rollout.
@@ -72,11 +86,6 @@ pub(super) fn own(
     }
     let elsewhere =
         gateway.busy.filter(|busy| *busy != id).and_then(|busy| state.rollouts.get(&busy)?.members.get(gateway_id));
-    let wave_open = match (member.wave, &rollout.frozen) {
-        (Some(at), Some(frozen)) => frozen.waves.get(usize::from(at)).is_some_and(|wave| wave.opened_at.is_some()),
-        (None, Some(_)) => member.joiner && rollout.ready_at.is_some(),
-        _ => false,
-    };
     let outside = rollout.outside(member);
     let has_file = match rollout.frozen {
         Some(_) => state.is_verified(&rollout.file_for(member).key.digest),
@@ -87,8 +96,8 @@ pub(super) fn own(
         (is_held(state, gateway), WaitingReason::Held),
         (gateway.duplicate, WaitingReason::DuplicateIdentity),
         (gateway.unknown_version, WaitingReason::UnknownVersion),
+        (!member.reverting && guard::is_in_doubt(state, rollout, gateway_id, member), WaitingReason::NotComparable),
         (!has_file, WaitingReason::ArtifactNotVerified),
-        (!wave_open, WaitingReason::WaveNotOpen),
         (gateway.unsettled || elsewhere.is_some_and(Member::is_cancelling), WaitingReason::Cancelling),
         // an order that waits half-way does not keep a gateway from another: what it waits for may never come
         (elsewhere.is_some_and(|member| !matches!(member.step, Step::Waiting(_))), WaitingReason::ActionOpen),
@@ -96,19 +105,36 @@ pub(super) fn own(
         (outside.is_some(), outside.unwrap_or(WaitingReason::OutsideWindow)),
         (member.retry_at.is_some_and(|at| now < at), member.pause_reason()),
     ];
-    first(brakes)
+    let wave = if member.reverting { None } else { wave(rollout, member) };
+    first(brakes).into_iter().chain(wave).min()
+}
+
+/// Its wave has not opened; a joiner's turn comes after the last.
+fn wave(rollout: &Rollout, member: &Member) -> Option<WaitingReason> {
+    let Some(frozen) = &rollout.frozen else { return Some(approval::first_gate(rollout)) };
+    let open = match member.wave.map(usize::from) {
+        Some(at) if frozen.waves.get(at).is_none_or(|wave| wave.opened_at.is_none()) => {
+            return Some(approval::gate(rollout, &frozen.waves, at));
+        }
+        Some(_) => true,
+        None => member.joiner && rollout.ready_at.is_some(),
+    };
+    (!open).then_some(WaitingReason::WaveNotOpen)
 }
 
 fn first<const N: usize>(brakes: [(bool, WaitingReason); N]) -> Option<WaitingReason> {
     brakes.into_iter().find_map(|(holds, reason)| holds.then_some(reason))
 }
 
-/// The brake that holds only because of others: there is no room for one more.
-pub(super) fn room(state: &State, rollout: &Rollout, load: Load) -> Option<WaitingReason> {
+/// The rollout's cap and the site's.
+pub(super) fn caps(state: &State, rollout: &Rollout, load: Load) -> Option<WaitingReason> {
     let total = rollout.frozen.as_ref().map_or(0, |frozen| frozen.total);
-    if load.in_flight >= rollout.spec.strategy.max_in_flight.of(total) {
-        return Some(WaitingReason::MaxInFlight);
-    }
+    let full = load.in_flight >= rollout.spec.strategy.max_in_flight.of(total);
+    (full || load.site >= state.settings.max_in_flight).then_some(WaitingReason::MaxInFlight)
+}
+
+/// The downloads' cap.
+pub(super) fn slots(state: &State, load: Load) -> Option<WaitingReason> {
     (load.downloads >= state.settings.download_slots).then_some(WaitingReason::DownloadSlot)
 }
 

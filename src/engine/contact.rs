@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
-use super::attempt::Then;
 use super::draft::Draft;
-use super::state::{Member, Rollout, Step};
-use crate::model::{Client, ControllerId, FailedReason, Presence, RolloutId, What};
+use super::state::{Member, Step};
+use crate::model::{Client, ControllerId, Presence, What};
 
 pub(super) fn seen(draft: &mut Draft, id: &ControllerId) {
     let Some(gateway) = draft.state.gateways.get(id) else { return };
@@ -13,37 +12,25 @@ pub(super) fn seen(draft: &mut Draft, id: &ControllerId) {
         draft.edit_gateway(id, |gateway| gateway.attributes_due = true);
         draft.note_gateway(What::FirstSeen, id, "");
     }
-    draft.edit_gateway(id, |gateway| gateway.presence = Presence::Polling);
-}
-
-/// A gateway fell silent. One whose update is being watched has failed with it.
-pub(super) fn gone(draft: &mut Draft, id: &ControllerId, presence: Presence) {
-    draft.edit_gateway(id, |gateway| gateway.presence = presence);
-    for rollout in soaking(draft, id) {
-        let message = Some("it stopped polling".into());
-        draft.fail_attempt(rollout, id, FailedReason::Regressed, message, Then::Stop);
+    if !gateway_is_heard(draft, id) {
+        draft.edit_gateway_volatile(id, |gateway| gateway.heard = true);
     }
+    draft.edit_gateway(id, |gateway| (gateway.presence, gateway.silent_since) = (Presence::Polling, None));
 }
 
-/// The rollouts in which a gateway is updated and still being watched.
-fn soaking(draft: &Draft, id: &ControllerId) -> Vec<RolloutId> {
-    let watched = draft.state.rollouts.iter().filter(|(_, rollout)| {
-        rollout.members.get(id).is_some_and(|member| member.step == Step::Updated && rollout.is_soaking(member))
+fn gateway_is_heard(draft: &Draft, id: &ControllerId) -> bool {
+    draft.state.gateways.get(id).is_some_and(|gateway| gateway.heard)
+}
+
+/// A gateway fell silent, or has been for long. What that means for it shows later, when the others could be heard.
+pub(super) fn gone(draft: &mut Draft, id: &ControllerId, presence: Presence) {
+    let now = draft.now.site;
+    let Some(gateway) = draft.state.gateways.get(id) else { return };
+    draft.fell_silent |= gateway.presence == Presence::Polling;
+    draft.edit_gateway(id, |gateway| {
+        let since = (gateway.presence == Presence::Polling).then_some(now);
+        (gateway.presence, gateway.silent_since) = (presence, gateway.silent_since.or(since));
     });
-    watched.filter(|(_, rollout)| !is_taken_further(draft, rollout, id)).map(|(id, _)| *id).collect()
-}
-
-/// Another rollout has the gateway in hand, or took it on to a newer version: what it does now is that one's matter.
-pub(super) fn is_taken_further(draft: &Draft, rollout: &Rollout, id: &ControllerId) -> bool {
-    let name = &rollout.spec.artifact.key.name;
-    draft.state.rollouts.values().any(|other| {
-        let newer = other.arrival > rollout.arrival && other.spec.artifact.key.name == *name;
-        let takes = |member: &Member| match member.step {
-            Step::Downloading | Step::Installing | Step::Confirming => true,
-            _ => newer && member.ever_fetched(),
-        };
-        other.arrival != rollout.arrival && other.members.get(id).is_some_and(takes)
-    })
 }
 
 pub(super) fn pace(draft: &mut Draft, id: &ControllerId, interval: Duration) {

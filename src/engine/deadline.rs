@@ -3,6 +3,7 @@
 use super::attempt::Then;
 use super::download;
 use super::draft::Draft;
+use super::silence::is_excused;
 use super::state::{Member, Step};
 use crate::model::{ControllerId, FailedReason, Presence, RolloutId, SkippedReason, WaitingReason};
 
@@ -12,10 +13,17 @@ const MOST_UNFETCHED: u8 = 3;
 /// Runs every deadline of a rollout's members that has passed.
 pub(super) fn run(draft: &mut Draft, id: RolloutId) {
     let Some(rollout) = draft.state.rollouts.get(&id) else { return };
-    let now = draft.now.site;
-    let is_due = |member: &&Member| member.action.as_ref().is_some_and(|a| a.deadline.is_some_and(|at| at <= now));
-    let due: Vec<_> =
-        rollout.members.iter().filter(|(_, member)| is_due(member)).map(|(id, m)| (id.clone(), m.step)).collect();
+    let (state, now) = (&*draft.state, draft.now.site);
+    if state.site.silence.is_some() {
+        return;
+    }
+    let is_due = |member: &Member| member.action.as_ref().is_some_and(|a| a.deadline.is_some_and(|at| at <= now));
+    let excused = |id: &ControllerId, member: &Member| {
+        let judged = member.may_fail_silent() && !member.is_cancelling();
+        judged && state.gateways.get(id).is_some_and(|gateway| is_excused(state, gateway, now))
+    };
+    let due = rollout.members.iter().filter(|(id, member)| is_due(member) && !excused(id, member));
+    let due: Vec<_> = due.map(|(id, m)| (id.clone(), m.step)).collect();
     for (gateway, step) in due {
         match step {
             Step::Offered => not_fetched(draft, id, &gateway),
@@ -29,7 +37,7 @@ pub(super) fn run(draft: &mut Draft, id: RolloutId) {
             Step::Waiting(_) => half_way(draft, id, &gateway),
             Step::Skipped(SkippedReason::Cancelled) => draft.settled(id, &gateway),
             // an order left open for a last word that did not come
-            Step::Updated | Step::Failed(_) | Step::Skipped(_) => draft.close(id, &gateway),
+            Step::Updated | Step::RolledBack | Step::Failed(_) | Step::Skipped(_) => draft.close(id, &gateway),
         }
     }
     gone_after_fetching(draft, id);
@@ -63,8 +71,10 @@ fn half_way(draft: &mut Draft, id: RolloutId, gateway: &ControllerId) {
 /// would otherwise be waited for for ever and count for nothing.
 fn gone_after_fetching(draft: &mut Draft, id: RolloutId) {
     let Some(rollout) = draft.state.rollouts.get(&id) else { return };
+    let (state, now) = (&*draft.state, draft.now.site);
     let offline = |gateway: &ControllerId| {
-        draft.state.gateways.get(gateway).is_some_and(|gateway| gateway.presence == Presence::Offline)
+        let gateway = state.gateways.get(gateway);
+        gateway.is_some_and(|gateway| gateway.presence == Presence::Offline && !is_excused(state, gateway, now))
     };
     // hidden half-way on somebody's word, or with a deadline since
     let excused = |member: &Member| {

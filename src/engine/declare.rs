@@ -2,9 +2,9 @@
 
 use std::rc::Rc;
 
-use super::cancel;
 use super::draft::Draft;
 use super::state::{Gateway, Rollout};
+use super::{cancel, deal, members, retry};
 use crate::model::{ControllerId, DeclaredBy, GatewaySpec, Identity, Newcomer, RolloutId, RolloutSpec, Verdict, What};
 
 /// A site that accepts whoever comes must not fill its disk with them.
@@ -89,6 +89,8 @@ fn revision(draft: &mut Draft, identity: Identity, spec: RolloutSpec, origin: De
     } else if let Some((id, current)) = current {
         let id = *id;
         let same_artifact = current.spec.is_same_artifact(&spec);
+        let (waves, selector) =
+            (current.spec.strategy.waves != spec.strategy.waves, current.spec.selector != spec.selector);
         let changed = *current.spec != spec || !current.listed || current.origin != origin;
         if is_taken_over(current.origin, current.listed, origin) {
             draft.note_rollout(What::TakenOver, id, "");
@@ -99,7 +101,15 @@ fn revision(draft: &mut Draft, identity: Identity, spec: RolloutSpec, origin: De
                     (rollout.spec, rollout.origin, rollout.listed) = (Rc::new(spec), origin, true);
                     // its windows may be others
                     rollout.gate = None;
+                    rollout.unlisted_at = None;
                 });
+                retry::by_token(draft, id);
+                if waves {
+                    deal::edited(draft, id);
+                }
+                if selector {
+                    members::edited(draft, id);
+                }
             }
             return id;
         }
@@ -115,15 +125,22 @@ fn revision(draft: &mut Draft, identity: Identity, spec: RolloutSpec, origin: De
     let rollout = Rollout {
         identity,
         arrival,
+        retried: spec.retry_token.clone(),
         spec: Rc::new(spec),
         origin,
         listed: true,
+        unlisted_at: None,
         replaced: false,
         frozen: None,
         tripped: None,
         cancelled: false,
         deleted: false,
+        approved: Default::default(),
         ready_at: None,
+        backs: Vec::new(),
+        rolled_back_at: None,
+        rollback_stalled: false,
+        conflict: false,
         members: Default::default(),
         queue: Rc::default(),
         next_due: None,

@@ -116,7 +116,7 @@ fn suspended(draft: &mut Draft, intent: &Intent, of: impl Fn(&DeclaredBy) -> boo
             let found: Vec<(RolloutId, DeclaredBy, RolloutSpec)> =
                 rollouts.map(|(id, rollout)| (*id, rollout.origin, (*rollout.spec).clone())).collect();
             let unlist = |(id, origin, spec): (RolloutId, DeclaredBy, RolloutSpec)| {
-                draft.edit_rollout(id, |rollout| rollout.listed = false);
+                draft.unlist_rollout(id);
                 (origin, Intent::Rollout(identity.clone(), spec.into()))
             };
             found.into_iter().map(unlist).collect()

@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use super::attempt::Then;
-use super::brake;
 use super::draft::Draft;
+use super::room::Room;
 use super::settle::settle;
 use super::state::{Rollout, Served, Step};
+use super::{brake, conflict};
 use crate::model::{ActionId, Bytes, ControllerId, Digest, FailedReason, RolloutId, Verdict, What};
 
 /// What was served is remembered for so many artifacts per gateway.
@@ -26,9 +27,10 @@ pub(super) fn fetched(draft: &mut Draft, id: &ControllerId, action: ActionId) ->
     if member.step != Step::Offered {
         return Verdict::Withdrawn;
     }
-    let standing = brake::standing(draft.state, draft.now.site, (rollout_id, rollout), (id, member));
-    let others = brake::Load::of(draft.state, rollout_id).without_one();
-    if let Some(reason) = standing.or_else(|| brake::room(draft.state, rollout, others)) {
+    let now = draft.now.site;
+    let standing = brake::standing(draft.state, now, (rollout_id, rollout), (id, member));
+    let room = || Room::of(draft.state, rollout_id).brake(draft.state, now, rollout, id, true);
+    if let Some(reason) = standing.or_else(room) {
         draft.withdraw(rollout_id, id, reason);
         return Verdict::Withdrawn;
     }
@@ -42,7 +44,8 @@ pub(super) fn fetched(draft: &mut Draft, id: &ControllerId, action: ActionId) ->
             order.excused = false;
         }
     });
-    draft.edit_gateway_unseen(id, |gateway| gateway.paced = Duration::ZERO);
+    let now = draft.now.site;
+    draft.edit_gateway(id, |gateway| (gateway.paced, gateway.acted_at) = (Duration::ZERO, Some(now)));
     draft.step(rollout_id, id, Step::Downloading);
     draft.note_member(What::Fetched, rollout_id, id, format!("action {action}"));
     Verdict::Deploy
@@ -51,6 +54,9 @@ pub(super) fn fetched(draft: &mut Draft, id: &ControllerId, action: ActionId) ->
 /// The gateway asks for bytes; they may leave only under an order that it has in hand.
 pub(super) fn requested(draft: &mut Draft, id: &ControllerId, digest: Digest, bytes: Bytes) -> Verdict {
     let Some(rollout) = in_hand(draft, id, &digest) else { return Verdict::Withdrawn };
+    if draft.state.rollouts.get(&rollout).is_some_and(|rollout| rollout.conflict) {
+        return Verdict::Withdrawn;
+    }
     if bytes == Bytes::Some
         && let Some(spent) = over_budget(draft, rollout, id)
     {
@@ -84,6 +90,8 @@ pub(super) fn served(draft: &mut Draft, id: &ControllerId, digest: Digest) -> Ve
     }
     let Some(rollout_id) = in_hand(draft, id, &digest) else { return Verdict::Withdrawn };
     remember(draft, id, digest, true);
+    let now = draft.now.site;
+    draft.edit_gateway(id, |gateway| gateway.acted_at = Some(now));
     begin_install(draft, rollout_id, id);
     Verdict::Deploy
 }
@@ -157,6 +165,9 @@ pub(super) fn body_ended(draft: &mut Draft, id: &ControllerId, digest: &Digest, 
 }
 
 fn remember(draft: &mut Draft, id: &ControllerId, digest: Digest, fully: bool) {
+    if draft.state.gateways.get(id).is_some_and(|it| !it.served.iter().any(|served| served.digest == digest)) {
+        conflict::first_byte(draft, &digest);
+    }
     draft.edit_gateway(id, |gateway| match gateway.served.iter_mut().find(|served| served.digest == digest) {
         Some(served) => served.fully |= fully,
         None => {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::allowance::Allowance;
 use super::state::{Action, Artifact, Gateway, Member, Rollout, Site, State, Step};
 use crate::model::{
-    ActionId, ArtifactKey, ControllerId, Digest, Given, Identity, JournalEntry, Now, RolloutId, StandingOrder, What,
+    ActionId, ArtifactSpec, ControllerId, Digest, Given, Identity, JournalEntry, Now, RolloutId, StandingOrder, What,
 };
 
 /// So many names are kept of one file.
@@ -19,6 +19,8 @@ pub struct Draft<'s> {
     /// The state; read it freely, change it through the draft.
     pub(super) state: &'s mut State,
     pub(super) now: Now,
+    /// A gateway stopped polling in this step.
+    pub(super) fell_silent: bool,
     changes: Changes,
 }
 
@@ -45,12 +47,14 @@ pub struct Changes {
     pub seen: BTreeSet<ControllerId>,
     /// Rollouts that `settle` must look at.
     pub(super) touched: BTreeSet<RolloutId>,
+    /// Something changed on which members of other rollouts may wait: room, or a gateway's health.
+    stirred: bool,
 }
 
 impl<'s> Draft<'s> {
     /// Takes the state into a step.
     pub fn new(state: &'s mut State, now: Now) -> Self {
-        Self { state, now, changes: Changes::default() }
+        Self { state, now, fell_silent: false, changes: Changes::default() }
     }
 
     /// Ends the step.
@@ -69,15 +73,27 @@ impl<'s> Draft<'s> {
     /// A gateway changed: every rollout that has it, or might take it, must be looked at.
     pub(super) fn touch_gateway(&mut self, id: &ControllerId) {
         self.changes.seen.insert(id.clone());
+        self.changes.stirred = true;
         let Some(gateway) = self.state.gateways.get(id) else { return };
         let concerned = self.state.rollouts.iter().filter(|(_, rollout)| {
-            rollout.members.contains_key(id) || rollout.spec.selector.selects(&gateway.spec.labels)
+            let selector = &rollout.spec.selector;
+            rollout.members.contains_key(id) || selector.selects(&gateway.spec.labels, &gateway.attributes)
         });
         self.changes.touched.extend(concerned.map(|(id, _)| *id));
     }
 
+    /// What the members of a rollout may see may have changed.
+    pub(super) fn see_members(&mut self, rollout: RolloutId) {
+        let members = self.state.rollouts.get(&rollout).into_iter().flat_map(|rollout| rollout.members.keys());
+        self.changes.seen.extend(members.cloned());
+    }
+
     pub(super) fn take_touched(&mut self) -> BTreeSet<RolloutId> {
         std::mem::take(&mut self.changes.touched)
+    }
+
+    pub(super) fn take_stirred(&mut self) -> bool {
+        std::mem::take(&mut self.changes.stirred)
     }
 
     pub(super) fn edit_site(&mut self, edit: impl FnOnce(&mut Site)) {
@@ -137,6 +153,14 @@ impl<'s> Draft<'s> {
         }
     }
 
+    /// Nothing declares a rollout any more.
+    pub(super) fn unlist_rollout(&mut self, id: RolloutId) {
+        let now = self.now.site;
+        if self.state.rollouts.get(&id).is_some_and(|rollout| rollout.listed) {
+            self.edit_rollout(id, |rollout| (rollout.listed, rollout.unlisted_at) = (false, Some(now)));
+        }
+    }
+
     pub(super) fn add_rollout(&mut self, id: RolloutId, rollout: Rollout) {
         self.state.rollouts.insert(id, rollout);
         self.changes.rollouts.insert(id);
@@ -146,7 +170,8 @@ impl<'s> Draft<'s> {
     pub(super) fn remove_rollout(&mut self, id: RolloutId) {
         if let Some(rollout) = self.state.rollouts.remove(&id) {
             self.changes.rollouts.insert(id);
-            rollout.spec.files().for_each(|file| self.name_artifact(&file.key));
+            self.changes.stirred = true;
+            rollout.spec.files().for_each(|file| self.name_artifact(file));
             for gateway in rollout.members.into_keys() {
                 self.changes.seen.insert(gateway.clone());
                 self.changes.members.insert((id, gateway));
@@ -168,15 +193,12 @@ impl<'s> Draft<'s> {
         if !only_reason {
             self.changes.members.insert((rollout, id.clone()));
             self.touch(rollout);
-        }
-        let takes_slot = |step| matches!(step, Step::Offered | Step::Downloading);
-        if takes_slot(before.step) && !takes_slot(after) {
-            let waiting = self.state.rollouts.iter().filter(|(_, rollout)| rollout.wants_slot());
-            self.changes.touched.extend(waiting.map(|(id, _)| *id));
+            self.changes.stirred = true;
         }
         self.changes.seen.insert(id.clone());
-        if !matches!(before.step, Step::Waiting(_)) && matches!(after, Step::Waiting(_)) {
-            // another rollout may have it meanwhile
+        let ended = !before.step.is_terminal() && after.is_terminal();
+        if ended || (!matches!(before.step, Step::Waiting(_)) && matches!(after, Step::Waiting(_))) {
+            // another rollout may have it meanwhile, or has to watch it again
             self.touch_gateway(id);
         }
     }
@@ -216,6 +238,7 @@ impl<'s> Draft<'s> {
             rollout.members.remove(id);
         }
         self.changes.members.insert((rollout, id.clone()));
+        self.changes.stirred = true;
         self.touch(rollout);
     }
 
@@ -264,7 +287,8 @@ impl<'s> Draft<'s> {
     }
 
     /// Keeps what a rollout that goes called its artifact: a gateway may report that version for years.
-    fn name_artifact(&mut self, key: &ArtifactKey) {
+    fn name_artifact(&mut self, file: &ArtifactSpec) {
+        let key = &file.key;
         let cached = self.state.artifacts.get_mut(&key.digest).filter(|artifact| artifact.sums.is_some());
         let Some(artifact) = cached else { return };
         let name = (key.name.clone(), key.version.clone());
@@ -273,8 +297,9 @@ impl<'s> Draft<'s> {
                 artifact.names.remove(0);
             }
             artifact.names.push(name);
-            self.changes.artifacts.insert(key.digest);
         }
+        artifact.kept = Some((file.size, file.sources.clone()));
+        self.changes.artifacts.insert(key.digest);
     }
 
     pub(super) fn member(&self, rollout: RolloutId, id: &ControllerId) -> Option<&Member> {

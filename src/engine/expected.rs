@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::phase::{Phase, phase};
+use super::silence::LONGEST;
 use super::state::{Member, Rollout, State, Step};
 use super::wave::{self, Proof};
 use crate::model::{ReconcilingReason, SiteTime, StalledReason, WaitingReason};
@@ -25,6 +26,10 @@ pub enum Awaited {
     Retry,
     /// The end of another order of the gateway, or of some members under way.
     Room,
+    /// Enough of the others to be healthy.
+    Others,
+    /// A gate to open.
+    Gate,
     /// The artifact in the cache.
     Artifact,
     /// A window opens.
@@ -37,6 +42,8 @@ pub enum Awaited {
     Soak(usize),
     /// The waves before, for those that came late.
     Waves,
+    /// The gateways come back that fell silent together.
+    Site,
     /// A person does something.
     Person,
 }
@@ -48,12 +55,15 @@ impl fmt::Display for Awaited {
             Self::Gateway => f.write_str("the gateway to be heard of"),
             Self::Retry => f.write_str("its next attempt"),
             Self::Room => f.write_str("an order that is under way to end"),
+            Self::Others => f.write_str("enough of the others to be healthy"),
+            Self::Gate => f.write_str("its gates to be open"),
             Self::Artifact => f.write_str("the artifact in the cache"),
             Self::Window => f.write_str("a window to open"),
             Self::Clock => f.write_str("the site to know what time it is"),
             Self::Wave(number) => write!(f, "the members of wave {number} to end"),
             Self::Soak(number) => write!(f, "wave {number} to stay healthy"),
             Self::Waves => f.write_str("all waves to be proven"),
+            Self::Site => f.write_str("the site's gateways to come back"),
             Self::Person => f.write_str("a person"),
         }
     }
@@ -71,7 +81,7 @@ pub fn expected(state: &State, rollout: &Rollout, member: &Member, now: SiteTime
         Step::Offered | Step::Downloading | Step::Installing | Step::Confirming => {
             Expectation { what: Awaited::Gateway, at: deadline }
         }
-        Step::Updated | Step::Failed(_) | Step::Skipped(_) => return None,
+        Step::Updated | Step::RolledBack | Step::Failed(_) | Step::Skipped(_) => return None,
     })
 }
 
@@ -81,9 +91,13 @@ fn waiting(state: &State, rollout: &Rollout, member: &Member, (reason, now): (Wa
         | WaitingReason::Unlisted
         | WaitingReason::Held
         | WaitingReason::DuplicateIdentity
+        | WaitingReason::NotComparable
+        | WaitingReason::DigestConflict
         | WaitingReason::Paused => awaited(Awaited::Person),
         WaitingReason::ArtifactNotVerified => awaited(Awaited::Artifact),
+        WaitingReason::SiteSilent => silence(state),
         WaitingReason::WaveNotOpen => wave(state, rollout),
+        WaitingReason::NotApproved => awaited(Awaited::Person),
         WaitingReason::Cancelling => {
             Expectation { what: Awaited::Gateway, at: member.open_action().and_then(|action| action.deadline) }
         }
@@ -91,7 +105,12 @@ fn waiting(state: &State, rollout: &Rollout, member: &Member, (reason, now): (Wa
         WaitingReason::OutsideWindow => window(rollout, now),
         WaitingReason::WaitingForClock => awaited(Awaited::Clock),
         WaitingReason::Backoff | WaitingReason::NotFetched => Expectation { what: Awaited::Retry, at: member.retry_at },
-        WaitingReason::ActionOpen | WaitingReason::MaxInFlight | WaitingReason::DownloadSlot => awaited(Awaited::Room),
+        WaitingReason::MinHealthy => awaited(Awaited::Others),
+        WaitingReason::Gate => awaited(Awaited::Gate),
+        WaitingReason::ActionOpen
+        | WaitingReason::MaxInFlight
+        | WaitingReason::Spread
+        | WaitingReason::DownloadSlot => awaited(Awaited::Room),
     }
 }
 
@@ -99,6 +118,11 @@ fn waiting(state: &State, rollout: &Rollout, member: &Member, (reason, now): (Wa
 fn window(rollout: &Rollout, now: SiteTime) -> Expectation {
     let wait = rollout.gate.as_ref().and_then(|gate| gate.opens_in(now));
     Expectation { what: Awaited::Window, at: wait.map(|wait| now.plus(wait)) }
+}
+
+/// When it is over at the latest.
+fn silence(state: &State) -> Expectation {
+    Expectation { what: Awaited::Site, at: state.site.silence.map(|since| since.plus(LONGEST)) }
 }
 
 /// What the next wave waits for.
@@ -119,9 +143,15 @@ pub fn expected_of(state: &State, rollout: &Rollout, now: SiteTime) -> Option<Ex
         Phase::Reconciling(ReconcilingReason::WaveOpen | ReconcilingReason::Soaking, _) => wave(state, rollout),
         Phase::Reconciling(ReconcilingReason::OutsideWindow, _) => window(rollout, now),
         Phase::Reconciling(ReconcilingReason::WaitingForClock, _) => awaited(Awaited::Clock),
-        Phase::Reconciling(ReconcilingReason::Cancelling, _) => awaited(Awaited::Gateway),
+        Phase::Reconciling(ReconcilingReason::SiteSilent, _) => silence(state),
+        Phase::Reconciling(ReconcilingReason::Cancelling | ReconcilingReason::RollingBack, _) => {
+            awaited(Awaited::Gateway)
+        }
         Phase::Reconciling(
-            ReconcilingReason::Paused | ReconcilingReason::Unlisted | ReconcilingReason::AwaitingApi,
+            ReconcilingReason::Paused
+            | ReconcilingReason::Unlisted
+            | ReconcilingReason::AwaitingApi
+            | ReconcilingReason::WaitingForApproval,
             _,
         )
         | Phase::Stalled(..) => awaited(Awaited::Person),

@@ -39,6 +39,6 @@ fn unlist(draft: &mut Draft, gateways: &BTreeSet<ControllerId>, rollouts: &BTree
         rollout.listed && rollout.origin.is_manifest() && !rollouts.contains(id)
     };
     for id in draft.state.rollouts.iter().filter(gone).map(|(id, _)| *id).collect::<Vec<_>>() {
-        draft.edit_rollout(id, |rollout| rollout.listed = false);
+        draft.unlist_rollout(id);
     }
 }

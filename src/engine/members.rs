@@ -22,7 +22,7 @@ pub(super) fn sync(draft: &mut Draft, id: RolloutId) {
         .filter(|(id, gateway)| {
             // one that is no longer listed does not become a member, and stays one only after the freeze
             let may = gateway.listed || (frozen && rollout.members.contains_key(*id));
-            may && spec.selector.selects(&gateway.spec.labels)
+            may && is_meant(rollout, id, gateway)
         })
         .map(|(id, _)| id.clone())
         .collect();
@@ -54,6 +54,28 @@ pub(super) fn sync(draft: &mut Draft, id: RolloutId) {
     }
 }
 
+/// Does the selector mean a gateway? What one reports makes it a member; once the members are frozen it lets none go.
+fn is_meant(rollout: &Rollout, id: &ControllerId, gateway: &Gateway) -> bool {
+    let (selector, labels) = (&rollout.spec.selector, &gateway.spec.labels);
+    let stays = || {
+        let step = rollout.members.get(id).map(|member| member.step);
+        step.is_some_and(|step| step != Step::Skipped(SkippedReason::NotSelected)) && selector.keeps(labels)
+    };
+    selector.selects(labels, &gateway.attributes) || (rollout.frozen.is_some() && stays())
+}
+
+/// The selector was edited: whom it no longer means, by what is known now, leaves if nothing is under way for it.
+pub(super) fn edited(draft: &mut Draft, id: RolloutId) {
+    let Some(rollout) = draft.state.rollouts.get(&id).filter(|rollout| rollout.frozen.is_some()) else { return };
+    let meant = |gateway: &Gateway| rollout.spec.selector.selects(&gateway.spec.labels, &gateway.attributes);
+    let leaves = |id: &ControllerId| draft.state.gateways.get(id).is_some_and(|gateway| !meant(gateway));
+    let members = rollout.members.iter();
+    let gone: Vec<_> = members.filter(|(id, m)| may_leave(m) && leaves(id)).map(|(id, _)| id.clone()).collect();
+    for gateway in gone {
+        draft.skip(id, &gateway, SkippedReason::NotSelected);
+    }
+}
+
 /// A gateway matched after the freeze. Which file it gets is fixed now.
 fn join(draft: &mut Draft, id: RolloutId, gateway: &ControllerId) {
     let Some(rollout) = draft.state.rollouts.get(&id) else { return };
@@ -70,7 +92,7 @@ fn is_in_line(gateways: &BTreeMap<ControllerId, Gateway>, rollout: &Rollout) -> 
     gateways.iter().all(|(id, gateway)| {
         let member = members.next_if(|(member, _)| *member == id).map(|(_, member)| member.step);
         let may = gateway.listed || (frozen && member.is_some());
-        let selected = may && rollout.spec.selector.selects(&gateway.spec.labels);
+        let selected = may && is_meant(rollout, id, gateway);
         match member {
             None | Some(Step::Skipped(SkippedReason::NotSelected)) => !selected,
             Some(Step::Waiting(_) | Step::Offered) => selected,

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::state::{Gateway, Member, Rollout, State, Step};
 use super::target::files_in_use;
-use crate::model::{ArtifactSpec, Digest, Identity, SkippedReason, Version};
+use crate::model::{ArtifactSpec, ControllerId, Digest, Identity, SkippedReason, Version};
 
 /// What an artifact is kept for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -20,7 +20,10 @@ pub struct Needs {
 /// The files that some rollout may still bring to a gateway, each as often as a rollout brings it.
 pub fn wanted_artifacts(state: &State) -> Vec<ArtifactSpec> {
     let in_force = state.rollouts.values().filter(|rollout| is_in_force(state, rollout));
-    in_force.flat_map(|rollout| files_in_use(state, rollout)).cloned().collect()
+    // what it would go back to is looked at too, as long as it may have to
+    let may_go_back = |rollout: &&Rollout| rollout.ready_at.is_none() && !rollout.replaced;
+    let backs = state.rollouts.values().filter(may_go_back).flat_map(|rollout| &rollout.backs);
+    in_force.flat_map(|rollout| files_in_use(state, rollout)).chain(backs).cloned().collect()
 }
 
 /// The artifacts that a rollout in force brings, and those to which a rollback would lead.
@@ -28,7 +31,7 @@ pub fn needs(state: &State) -> BTreeMap<Digest, Needs> {
     let mut needs: BTreeMap<Digest, Needs> = BTreeMap::new();
     for rollout in state.rollouts.values().filter(|rollout| is_in_force(state, rollout)) {
         // also of hardware that the site does not have yet: what came on a stick does not come again
-        for file in rollout.spec.files() {
+        for file in rollout.spec.files().chain(&rollout.backs) {
             needs.entry(file.key.digest).or_default().rollouts.insert(rollout.identity.clone());
         }
     }
@@ -71,8 +74,16 @@ fn is_in_force(state: &State, rollout: &Rollout) -> bool {
     !(rollout.replaced || rollout.cancelled || is_taken_over(state, rollout)) || in_hand()
 }
 
+/// A newer rollout of the same artifact took this gateway.
+pub(super) fn is_taken_over_by_newer(state: &State, rollout: &Rollout, id: &ControllerId) -> bool {
+    let name = &rollout.spec.artifact.key.name;
+    let newer = |other: &&Rollout| other.arrival > rollout.arrival && other.spec.artifact.key.name == *name;
+    let takes = |member: &Member| member.step != Step::Skipped(SkippedReason::NotSelected);
+    state.rollouts.values().filter(newer).any(|newer| newer.members.get(id).is_some_and(takes))
+}
+
 /// Newer rollouts of the same artifact took all its gateways.
-fn is_taken_over(state: &State, rollout: &Rollout) -> bool {
+pub(super) fn is_taken_over(state: &State, rollout: &Rollout) -> bool {
     let name = &rollout.spec.artifact.key.name;
     let newer = |other: &&Rollout| other.arrival > rollout.arrival && other.spec.artifact.key.name == *name;
     let newer: Vec<_> = state.rollouts.values().filter(newer).collect();

@@ -1,5 +1,6 @@
 //! What should be true outside: computed from the state, and the same again after a crash.
 
+use super::silence::LONGEST;
 use super::state::{Action, Gateway, State, Step};
 use crate::model::{ActionId, ArtifactSpec, Ask, ControllerId, FailedReason, SiteTime, Sums, TokenHash};
 
@@ -70,7 +71,7 @@ fn offer<'s>(state: &'s State, gateway: &Gateway, id: &ControllerId) -> Option<O
         cancel: action.cancelling,
         fetched: action.fetched && !action.hidden,
         // under this order: one who got the file under an earlier one may be asked to try again
-        served: matches!(member.step, Step::Installing | Step::Confirming | Step::Updated),
+        served: matches!(member.step, Step::Installing | Step::Confirming | Step::Updated | Step::RolledBack),
         artifact,
         sums: state.artifacts.get(&artifact.key.digest)?.sums.as_ref()?,
     })
@@ -78,5 +79,6 @@ fn offer<'s>(state: &'s State, gateway: &Gateway, id: &ControllerId) -> Option<O
 
 /// When the next deadline is.
 pub fn next_due(state: &State) -> Option<SiteTime> {
-    state.rollouts.values().filter_map(|rollout| rollout.next_due).min()
+    let silence = state.site.silence.map(|since| since.plus(LONGEST));
+    state.rollouts.values().filter_map(|rollout| rollout.next_due).chain(silence).min()
 }

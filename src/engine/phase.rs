@@ -2,9 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::approval::{approval, is_approved};
 use super::state::{Member, Rollout, State, Step};
 use super::target::{self, files_in_use};
-use super::wave::{self, Proof};
+use super::wave::{self, Proof, title};
+use super::{deal, spread, way_back};
 use crate::model::{ControllerId, ReconcilingReason, SiteTime, SkippedReason, StalledReason, WaitingReason};
 
 /// How a rollout stands; the texts complete "Reconciling: …".
@@ -29,6 +31,8 @@ pub struct Steps {
     pub installing: u32,
     pub confirming: u32,
     pub updated: u32,
+    #[serde(default)]
+    pub rolled_back: u32,
     pub failed: u32,
     pub skipped: u32,
 }
@@ -44,6 +48,8 @@ pub struct Summary {
     pub failed: u32,
     pub skipped: u32,
     pub offline: u32,
+    #[serde(default, rename = "rolledBack")]
+    pub rolled_back: u32,
 }
 
 /// Counts the members by step.
@@ -57,6 +63,7 @@ pub fn steps(rollout: &Rollout) -> Steps {
             Step::Installing => &mut steps.installing,
             Step::Confirming => &mut steps.confirming,
             Step::Updated => &mut steps.updated,
+            Step::RolledBack => &mut steps.rolled_back,
             Step::Failed(_) => &mut steps.failed,
             Step::Skipped(_) => &mut steps.skipped,
         };
@@ -79,6 +86,7 @@ pub fn summary(rollout: &Rollout) -> Summary {
         failed: steps.failed,
         skipped: steps.skipped,
         offline,
+        rolled_back: steps.rolled_back,
     }
 }
 
@@ -98,8 +106,14 @@ pub fn phase(state: &State, rollout: &Rollout, now: SiteTime) -> Phase {
         let text = format!("cancelled on the spot {}, so no version of it begins; {}", given, lift(rollout));
         return Phase::Stalled(StalledReason::Cancelled, text);
     }
+    if rollout.rolled_back_at.is_some() {
+        return rolled_back_phase(state, rollout);
+    }
     if let Some(tripped) = &rollout.tripped {
         return Phase::Stalled(StalledReason::FailureLimit, tripped.to_string());
+    }
+    if rollout.conflict {
+        return Phase::Stalled(StalledReason::DigestConflict, conflict(rollout));
     }
     let mut files = files_in_use(state, rollout);
     if let Some(why) = files.find_map(|file| state.artifacts.get(&file.key.digest)?.failed.as_ref()) {
@@ -114,6 +128,9 @@ pub fn phase(state: &State, rollout: &Rollout, now: SiteTime) -> Phase {
     if state.api.awaited && rollout.frozen.is_none() {
         return Phase::Reconciling(ReconcilingReason::AwaitingApi, ReconcilingReason::AwaitingApi.remedy().into());
     }
+    if state.site.silence.is_some() {
+        return Phase::Reconciling(ReconcilingReason::SiteSilent, ReconcilingReason::SiteSilent.meaning().into());
+    }
     if rollout.members.is_empty() {
         return Phase::Stalled(StalledReason::NoMembers, "no gateway has the labels that the selector asks for".into());
     }
@@ -122,13 +139,55 @@ pub fn phase(state: &State, rollout: &Rollout, now: SiteTime) -> Phase {
         let text = "none of the gateways that the selector means is of a hardware for which there is a variant";
         return Phase::Stalled(StalledReason::NoMembers, text.into());
     }
+    if let (None, Err(lacking)) = (&rollout.frozen, ways_back(state, rollout)) {
+        return Phase::Stalled(StalledReason::RollbackImpossible, lacking.text(&rollout.spec.artifact.key.name));
+    }
     if !state.has_files(rollout) {
         return Phase::Reconciling(
             ReconcilingReason::ArtifactNotVerified,
             WaitingReason::ArtifactNotVerified.meaning().into(),
         );
     }
+    let obstacle = match &rollout.frozen {
+        Some(frozen) => deal::obstacle(&frozen.waves),
+        None => deal::obstacle(&deal::draw_up(state, rollout).0.waves),
+    };
+    if let Some(why) = obstacle {
+        return Phase::Stalled(StalledReason::WavesImpossible, why);
+    }
     wave_phase(state, rollout, now)
+}
+
+fn conflict(rollout: &Rollout) -> String {
+    let key = &rollout.spec.artifact.key;
+    format!(
+        "gateways were served another file as {key} already, so nothing of this one is offered; give it another version"
+    )
+}
+
+fn ways_back(state: &State, rollout: &Rollout) -> Result<way_back::WaysBack, way_back::Lacking> {
+    let has_variant = |id: &&ControllerId| target::choose(state, rollout, id).is_some();
+    way_back::find(state, rollout, rollout.members.keys().filter(has_variant))
+}
+
+fn rolled_back_phase(state: &State, rollout: &Rollout) -> Phase {
+    let count = |is: fn(&Member) -> bool| rollout.members.values().filter(|member| is(member)).count();
+    let all = count(|member| member.reverting);
+    let back = count(|member| member.step == Step::RolledBack);
+    let failed = count(|member| member.reverting && matches!(member.step, Step::Failed(_)));
+    let open = count(|member| member.step.is_in_flight() || (member.reverting && !member.step.is_terminal()));
+    let why = rollout.tripped.as_ref().map(ToString::to_string).unwrap_or_default();
+    let so_far = format!("{why}; {back} of {all} gateways are back on what they ran before");
+    if failed > 0 {
+        return Phase::Stalled(StalledReason::RollbackFailed, format!("{so_far}, {failed} failed to go back"));
+    }
+    if open == 0 {
+        return Phase::Stalled(StalledReason::RolledBack, so_far);
+    }
+    match paused(state, rollout) {
+        Some(text) => Phase::Reconciling(ReconcilingReason::Paused, format!("{text}; {so_far}")),
+        None => Phase::Reconciling(ReconcilingReason::RollingBack, so_far),
+    }
 }
 
 /// By whom a rollout is paused: each has to be lifted where it was given.
@@ -170,13 +229,30 @@ pub fn wave_now(state: &State, rollout: &Rollout) -> Option<(usize, usize, Optio
 }
 
 fn wave_phase(state: &State, rollout: &Rollout, now: SiteTime) -> Phase {
-    let of = rollout.frozen.as_ref().map_or(0, |frozen| frozen.waves.len());
+    let drawn;
+    let waves = match &rollout.frozen {
+        Some(frozen) => &frozen.waves,
+        None => {
+            drawn = deal::draw_up(state, rollout).0.waves;
+            &drawn
+        }
+    };
+    let of = waves.len();
+    let waits = |at: usize| waves.get(at).filter(|wave| !is_approved(rollout, wave));
+    let approve = |at: usize, wave| {
+        let text = format!(
+            "{} of {of} waits for approval: add {:?} to spec.approvedWaves",
+            title(waves, at),
+            approval(rollout, wave)
+        );
+        Phase::Reconciling(ReconcilingReason::WaitingForApproval, text)
+    };
     match wave::current(state, rollout) {
         Some((at, Some(Proof::SoakUntil(until)))) => {
             let left = crate::model::format_duration(std::time::Duration::from_secs(until.since(now).as_secs()));
             Phase::Reconciling(
                 ReconcilingReason::Soaking,
-                format!("wave {} of {of} is watched for another {left}", at + 1),
+                format!("{} of {of} is watched for another {left}", title(waves, at)),
             )
         }
         Some((_, Some(Proof::Unproven))) if is_taken_over(rollout) => {
@@ -184,15 +260,21 @@ fn wave_phase(state: &State, rollout: &Rollout, now: SiteTime) -> Phase {
             Phase::Stalled(StalledReason::Superseded, text.into())
         }
         Some((at, Some(Proof::Unproven))) => {
-            let text = format!("too few of wave {} of {of} are updated for the next to open", at + 1);
+            let text = format!("too few of {} of {of} are updated for the next to open", title(waves, at));
             Phase::Stalled(StalledReason::WaveUnproven, text)
         }
-        Some((at, _)) => match shut(rollout) {
-            Some(reason) => Phase::Reconciling(reason, format!("wave {} of {of} {}", at + 1, opens(rollout, now))),
-            None => {
-                Phase::Reconciling(ReconcilingReason::WaveOpen, format!("wave {} of {of} is being updated", at + 1))
+        Some((at, None)) if let Some(wave) = waits(at) => approve(at, wave),
+        Some((at, _)) => match (shut(rollout), spread::stuck(state, rollout)) {
+            (Some(reason), _) => {
+                Phase::Reconciling(reason, format!("{} of {of} {}", title(waves, at), opens(rollout, now)))
             }
+            (None, Some(why)) => Phase::Stalled(StalledReason::SpreadImpossible, why),
+            (None, None) => Phase::Reconciling(
+                ReconcilingReason::WaveOpen,
+                format!("{} of {of} is being updated", title(waves, at)),
+            ),
         },
+        None if let Some(wave) = waits(0) => approve(0, wave),
         None => Phase::Reconciling(ReconcilingReason::WaveOpen, "the first wave opens".into()),
     }
 }

@@ -4,7 +4,7 @@
 use super::brake::{self, Load};
 use super::draft::Draft;
 use super::state::{Frozen, Member, Rollout, State, Step, Wave};
-use super::{declare, members, wave, window};
+use super::{deal, declare, members, window};
 use crate::model::{
     ControllerId, DeclaredBy, Identity, Intent, Now, RolloutId, SiteTime, SkippedReason, WaitingReason,
 };
@@ -61,12 +61,15 @@ pub fn plan(state: &State, id: RolloutId, now: SiteTime) -> Option<Plan<'_>> {
     let rollout = state.rollouts.get(&id)?;
     let members = u32::try_from(rollout.members.len()).unwrap_or(u32::MAX);
     let total = rollout.frozen.as_ref().map_or(members, |frozen| frozen.total);
-    let (waves, of_wave) = waves(rollout, total, now);
+    let (waves, of_wave) = waves(state, rollout);
     let strategy = &rollout.spec.strategy;
     // every wave open: what would still hold a member then?
     let all_open = waves.iter().map(|wave| Wave { opened_at: Some(now), ..wave.clone() }).collect();
-    let mut opened =
-        Rollout { frozen: Some(Frozen { total, waves: all_open }), ready_at: Some(now), ..rollout.clone() };
+    let mut opened = Rollout {
+        frozen: Some(Frozen { total, waves: all_open, rollback: false }),
+        ready_at: Some(now),
+        ..rollout.clone()
+    };
     for (gateway, at) in &of_wave {
         if let Some(member) = opened.members.get_mut(*gateway) {
             member.wave = *at;
@@ -104,18 +107,16 @@ pub fn plan(state: &State, id: RolloutId, now: SiteTime) -> Option<Plan<'_>> {
 }
 
 /// The waves, and the wave of each member in the order in which they are offered.
-fn waves(rollout: &Rollout, total: u32, now: SiteTime) -> (Vec<Wave>, Vec<(&ControllerId, Option<u16>)>) {
+fn waves<'s>(state: &State, rollout: &'s Rollout) -> (Vec<Wave>, Vec<(&'s ControllerId, Option<u16>)>) {
     if let Some(frozen) = &rollout.frozen {
         let wave = |id| Some((id, rollout.members.get(id)?.wave));
         return (frozen.waves.clone(), rollout.queue.iter().filter_map(wave).collect());
     }
-    let mut waves = wave::plan(&rollout.spec.strategy.waves, total, now);
-    for wave in &mut waves {
-        wave.opened_at = None;
-    }
-    let sizes = (0_u16..).zip(&waves).flat_map(|(at, wave)| (0..wave.size).map(move |_| at));
-    let of_wave = rollout.queue.iter().zip(sizes).map(|(id, at)| (id, Some(at))).collect();
-    (waves, of_wave)
+    let (frozen, places) = deal::draw_up(state, rollout);
+    let wave_of = |id: &ControllerId| places.iter().find(|(gateway, _)| gateway == id).map(|(_, wave)| *wave);
+    let mut of_wave: Vec<_> = rollout.queue.iter().map(|id| (id, wave_of(id))).collect();
+    of_wave.sort_by_key(|(_, wave)| *wave);
+    (frozen.waves, of_wave)
 }
 
 fn judged<'s>(
@@ -132,7 +133,7 @@ fn judged<'s>(
     let version = state.gateways.get(gateway).and_then(|gateway| state.settings.version_of(gateway, name));
     let skip = rollout.has_target(member, version.as_ref()).then_some(SkippedReason::AlreadyInstalled);
     let not_open = (!open).then_some(WaitingReason::WaveNotOpen);
-    let room = matches!(stored, WaitingReason::MaxInFlight | WaitingReason::DownloadSlot).then_some(stored);
+    let room = stored.is_for_room().then_some(stored);
     let holds = [halt, not_open, then].into_iter().flatten().min().or(room);
     Planned { gateway, step: member.step, holds, then: then.filter(|then| Some(*then) != holds), skip }
 }

@@ -11,9 +11,13 @@ pub(super) fn again(draft: &mut Draft, id: RolloutId, gateways: &[ControllerId])
     let Some(rollout) = draft.state.rollouts.get(&id) else { return Vec::new() };
     let unknown = |gateway: &ControllerId| draft.state.gateways.get(gateway).is_some_and(|it| it.unknown_version);
     let waits = |member: &Member| matches!(member.step, Step::Waiting(_));
+    // what was taken back begins again with another version; only who did not come back may try that again
+    let rolled_back = rollout.rolled_back_at.is_some();
     let concerned = gateways.iter().filter(|gateway| {
         let member = rollout.members.get(*gateway);
-        member.is_some_and(|m| matches!(m.step, Step::Failed(_)) || (waits(m) && unknown(gateway)))
+        member.is_some_and(|m| {
+            (matches!(m.step, Step::Failed(_)) && m.reverting == rolled_back) || (waits(m) && unknown(gateway))
+        })
     });
     let concerned: Vec<_> = concerned.cloned().collect();
     let mut failed = false;
@@ -23,6 +27,11 @@ pub(super) fn again(draft: &mut Draft, id: RolloutId, gateways: &[ControllerId])
             failed = true;
             draft.close(id, gateway);
             draft.edit_member(id, gateway, |member| {
+                // a new run: what was fetched in the one before is no reason to fail it for silence
+                if let Some(order) = member.action.as_mut().filter(|order| order.ever_fetched) {
+                    order.ever_fetched = false;
+                    order.aliases.push(order.id);
+                }
                 (member.attempts, member.not_fetched, member.spent) = (0, 0, 0);
                 (member.retry_at, member.message, member.reported) = (None, None, None);
             });
@@ -30,10 +39,22 @@ pub(super) fn again(draft: &mut Draft, id: RolloutId, gateways: &[ControllerId])
             draft.step(id, gateway, Step::Waiting(WaitingReason::Backoff));
         }
     }
-    if failed {
+    if failed && !rolled_back {
         draft.edit_rollout(id, |rollout| rollout.tripped = None);
     }
     concerned
+}
+
+/// The spec has another token than the one on which the rollout acted.
+pub(super) fn by_token(draft: &mut Draft, id: RolloutId) {
+    let Some(rollout) = draft.state.rollouts.get(&id) else { return };
+    let Some(token) = rollout.spec.retry_token.clone().filter(|token| rollout.retried.as_ref() != Some(token)) else {
+        return;
+    };
+    let gateways: Vec<_> = rollout.members.keys().cloned().collect();
+    let reached = again(draft, id, &gateways).len();
+    draft.note_rollout(What::Retried, id, format!("token {token}: {reached} members"));
+    draft.edit_rollout(id, |rollout| rollout.retried = Some(token));
 }
 
 /// A person wants it: of these gateways, or of all if none is named.

@@ -1,12 +1,16 @@
 //! Decisions, to a fixpoint, for the rollouts that were touched or are due.
 
 use std::cmp::Reverse;
+use std::time::Duration;
 
-use super::brake::{self, Load};
+use super::brake;
 use super::draft::Draft;
+use super::room::Room;
 use super::state::{Member, Rollout, State, Step};
 use super::wave::{self, Proof};
-use super::{cancel, deadline, failure_limit, members, window};
+use super::{
+    cancel, conflict, deadline, failure_limit, gate, guard, members, needs, rollback, silence, spread, watch, window,
+};
 use crate::model::{ControllerId, RolloutId, SiteTime, SkippedReason, WaitingReason};
 
 /// Far more rounds than any chain of decisions is long; a bug must not become an endless loop.
@@ -14,6 +18,7 @@ const MOST_ROUNDS: usize = 1_000;
 
 /// Decides for the rollouts that were touched in this draft, or are due.
 pub fn settle(draft: &mut Draft) {
+    silence::run(draft);
     let now = draft.now.site;
     window::look(draft);
     let due: Vec<_> = draft
@@ -29,6 +34,9 @@ pub fn settle(draft: &mut Draft) {
     for _ in 0..MOST_ROUNDS {
         // newer intents first: they win where two want one gateway
         let mut touched: Vec<_> = draft.take_touched().into_iter().collect();
+        if touched.is_empty() && draft.take_stirred() {
+            touched = concerned_by_others(draft.state);
+        }
         touched.sort_by_key(|id| Reverse(draft.state.rollouts.get(id).map(|rollout| rollout.arrival)));
         if touched.is_empty() {
             return;
@@ -40,6 +48,18 @@ pub fn settle(draft: &mut Draft) {
     debug_assert!(false, "settle found no fixpoint");
 }
 
+/// Whose members wait for room, for the health of others, or hold room for which another may be ahead of them.
+fn concerned_by_others(state: &State) -> Vec<RolloutId> {
+    let several = state.rollouts.len() > 1;
+    let waits = |member: &Member| matches!(member.step, Step::Waiting(reason) if reason.is_for_room());
+    let concerned = |rollout: &Rollout| {
+        let spread = rollout.spec.strategy.spread.is_some();
+        let stands = |member: &Member| waits(member) || (spread && member.step == Step::Offered);
+        (several || spread) && rollout.members.values().any(stands)
+    };
+    state.rollouts.iter().filter(|(_, rollout)| concerned(rollout)).map(|(id, _)| *id).collect()
+}
+
 /// Decides for all rollouts: what [`settle`] must not differ from.
 pub fn settle_all(draft: &mut Draft) {
     draft.touch_all();
@@ -47,12 +67,16 @@ pub fn settle_all(draft: &mut Draft) {
 }
 
 fn settle_rollout(draft: &mut Draft, id: RolloutId) {
+    conflict::look(draft, id);
     members::sync(draft, id);
     deadline::run(draft, id);
+    watch::run(draft, id);
     skip(draft, id);
+    guard::run(draft, id);
     cancel::run(draft, id);
     wave::freeze(draft, id);
     failure_limit::trip(draft, id);
+    rollback::run(draft, id);
     wave::advance(draft, id);
     withdraw(draft, id);
     park(draft, id);
@@ -88,7 +112,7 @@ fn skip(draft: &mut Draft, id: RolloutId) {
             continue;
         }
         match (taken(gateway) && !member.is_cancelling(), has_it(gateway, member)) {
-            (_, true) if member.ever_fetched() => arrived.push(gateway.clone()),
+            (_, true) if member.took_an_order() || member.reverting => arrived.push(gateway.clone()),
             (_, true) => skipped.push((gateway.clone(), SkippedReason::AlreadyInstalled)),
             (true, _) => skipped.push((gateway.clone(), SkippedReason::Superseded)),
             _ => {}
@@ -108,11 +132,18 @@ fn withdraw(draft: &mut Draft, id: RolloutId) {
     let offered = rollout.members.iter().filter(|(_, member)| member.step == Step::Offered);
     let held: Vec<_> = offered
         .filter_map(|(gateway, member)| {
-            let reason = brake::standing(draft.state, draft.now.site, (id, rollout), (gateway, member))?;
+            let reason = brake::standing(draft.state, draft.now.site, (id, rollout), (gateway, member))
+                .or_else(|| gate::shut(draft.state, rollout, gateway))?;
             Some((gateway.clone(), reason))
         })
         .collect();
     for (gateway, reason) in held {
+        draft.withdraw(id, &gateway, reason);
+    }
+    // one at a time: each that goes back may be the other half that lets another stand
+    while let Some((gateway, reason)) =
+        draft.state.rollouts.get(&id).and_then(|rollout| spread::taken_back(draft.state, rollout))
+    {
         draft.withdraw(id, &gateway, reason);
     }
 }
@@ -148,9 +179,12 @@ fn park(draft: &mut Draft, id: RolloutId) {
 /// On whose word a member stands still, or for which hour.
 fn stopped(state: &State, rollout: &Rollout, id: &ControllerId) -> Option<WaitingReason> {
     let gateway = state.gateways.get(id)?;
+    let is_reverting = rollout.members.get(id).is_some_and(|member| member.reverting);
     match () {
         () if brake::is_held(state, gateway) => Some(WaitingReason::Held),
         () if gateway.duplicate => Some(WaitingReason::DuplicateIdentity),
+        () if is_reverting => rollback::halt(state, rollout).or_else(|| rollout.shut()),
+        () if rollout.conflict => Some(WaitingReason::DigestConflict),
         () if brake::is_stopped(state, rollout) => Some(WaitingReason::Paused),
         () => rollout.shut(),
     }
@@ -166,54 +200,66 @@ fn hide_at(state: &State, rollout: &Rollout, id: &ControllerId, member: &Member)
 /// Offers whom no brake holds, in order, and tells the others why they wait.
 fn offer(draft: &mut Draft, id: RolloutId) {
     let Some(rollout) = draft.state.rollouts.get(&id) else { return };
-    let mut load = Load::of(draft.state, id);
+    let mut room = Room::of(draft.state, id);
     for gateway in &*rollout.queue.clone() {
         let state = &*draft.state;
         let Some(rollout) = state.rollouts.get(&id) else { return };
         let Some(member) = rollout.members.get(gateway) else { continue };
         let Step::Waiting(before) = member.step else { continue };
         let reason = brake::standing(state, draft.now.site, (id, rollout), (gateway, member))
-            .or_else(|| brake::room(state, rollout, load));
+            .or_else(|| room.brake(state, draft.now.site, rollout, gateway, false));
         match reason {
             Some(reason) if reason == before => {}
             Some(reason) => draft.edit_member(id, gateway, |member| member.step = Step::Waiting(reason)),
             None => {
+                room.take(state, gateway);
                 draft.offer(id, gateway);
-                load.in_flight += 1;
-                load.downloads += 1;
             }
         }
     }
 }
 
-/// Forgets a rollout that a newer revision replaced or somebody deleted, once no gateway has an order of it in hand.
+/// Forgets a rollout that a newer revision replaced, that somebody deleted, or of which a newer rollout took all gateways and that has not been
+/// listed for long, once no gateway has an order of it in hand. What is only missing for a while would else come back as
+/// something new.
 fn retire(draft: &mut Draft, id: RolloutId) {
-    let idle = |rollout: &Rollout| {
-        let is_idle = |m: &Member| m.step.is_terminal() && m.open_action().is_none() && !m.is_unsettled();
-        (rollout.replaced || rollout.deleted) && rollout.members.values().all(is_idle)
+    let Some(rollout) = draft.state.rollouts.get(&id) else { return };
+    let is_idle = |m: &Member| m.step.is_terminal() && m.open_action().is_none() && !m.is_unsettled();
+    let superseded = || {
+        let gone = retires_at(rollout).is_some_and(|at| at <= draft.now.site);
+        gone && needs::is_taken_over(draft.state, rollout)
     };
-    if draft.state.rollouts.get(&id).is_some_and(idle) {
+    if (rollout.replaced || rollout.deleted || superseded()) && rollout.members.values().all(is_idle) {
         draft.remove_rollout(id);
     }
 }
+
+/// When a rollout that is no longer listed may be forgotten, if it is not needed.
+fn retires_at(rollout: &Rollout) -> Option<SiteTime> {
+    rollout.unlisted_at.map(|at| at.plus(UNLISTED_FOR_LONG))
+}
+
+/// A volume that is not mounted, or a person who moves files, is done within a week.
+const UNLISTED_FOR_LONG: Duration = Duration::from_secs(7 * 86_400);
 
 /// When a rollout must be looked at again although nothing happens.
 fn next_due(state: &State, rollout: &Rollout, now: SiteTime) -> Option<SiteTime> {
     let members = rollout.members.iter().flat_map(|(id, member)| {
         let idles = member.step == Step::Downloading;
-        [member.due(), if idles { hide_at(state, rollout, id, member) } else { None }]
+        let judged = if member.may_fail_silent() {
+            state.gateways.get(id).and_then(|gateway| silence::judged_from(state, gateway))
+        } else {
+            watch::silent(state, rollout, id, member)
+        };
+        // while the site is silent no time is up
+        let runs = state.site.silence.is_none();
+        let hidden = if idles { hide_at(state, rollout, id, member) } else { None };
+        [member.due().filter(|_| runs), judged.filter(|_| runs), hidden]
     });
     let soak = match wave::current(state, rollout) {
         Some((_, Some(Proof::SoakUntil(until)))) if rollout.tripped.is_none() => Some(until),
         _ => None,
     };
     // what was due is done; what is left of it waits for something else than time
-    members.chain([soak]).flatten().filter(|at| *at > now).min()
-}
-
-impl Rollout {
-    /// Somebody waits for a download slot.
-    pub(super) fn wants_slot(&self) -> bool {
-        self.members.values().any(|member| member.step == Step::Waiting(WaitingReason::DownloadSlot))
-    }
+    members.chain([soak, retires_at(rollout)]).flatten().filter(|at| *at > now).min()
 }

@@ -33,9 +33,10 @@ impl State {
 }
 
 impl Rollout {
-    /// The file that a member is to get.
+    /// The file that a member is to get: the one for its hardware, or the one to which it goes back.
     pub fn file_for(&self, member: &Member) -> &ArtifactSpec {
-        self.spec.file(member.variant)
+        let back = member.back.filter(|_| member.reverting);
+        back.and_then(|at| self.backs.get(usize::from(at))).unwrap_or_else(|| self.spec.file(member.variant))
     }
 
     /// The same by the member's gateway; none if it is no member.

@@ -1,9 +1,9 @@
-//! Waves: who belongs to which, and when one is proven and the next opens.
+//! Waves: when one is proven and the next opens.
 
 use super::draft::Draft;
-use super::state::{Frozen, Rollout, State, Step, Wave};
-use super::{brake, target};
-use crate::model::{ControllerId, Percent, RolloutId, SiteTime, SkippedReason, WaitingReason, WaveSpec, What};
+use super::state::{Rollout, State, Step, Wave};
+use super::{approval, brake, deal, target, watch, way_back};
+use crate::model::{ControllerId, RolloutId, SiteTime, SkippedReason, WaitingReason, WaveSpec, What};
 
 /// How a wave stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,9 +16,6 @@ pub enum Proof {
     Unproven,
 }
 
-/// At least this share of a wave must be updated for it to prove anything.
-const MIN_UPDATED: u32 = 50;
-
 /// Freezes the members when the first wave can open, and opens it.
 pub(super) fn freeze(draft: &mut Draft, id: RolloutId) {
     let Some(rollout) = draft.state.rollouts.get(&id) else { return };
@@ -26,47 +23,45 @@ pub(super) fn freeze(draft: &mut Draft, id: RolloutId) {
     if rollout.frozen.is_some() || rollout.replaced || awaited || !brake::lets_waves_open(draft.state, rollout) {
         return;
     }
-    let chosen = |gateway: &ControllerId| (gateway.clone(), target::choose(draft.state, rollout, gateway));
-    let (queue, none): (Vec<_>, Vec<_>) = rollout.queue.iter().map(chosen).partition(|(_, variant)| variant.is_some());
-    if queue.is_empty() {
+    let (mut frozen, places) = deal::draw_up(draft.state, rollout);
+    let Some(first) = frozen.waves.first() else { return };
+    if places.is_empty() || !approval::is_approved(rollout, first) || deal::obstacle(&frozen.waves).is_some() {
         return;
     }
-    let total = u32::try_from(queue.len()).unwrap_or(u32::MAX);
-    let waves = plan(&rollout.spec.strategy.waves, total, draft.now.site);
-    for (gateway, _) in none {
-        draft.skip(id, &gateway, SkippedReason::NoVariant);
-    }
-    let mut members = queue.iter();
-    for (at, wave) in (0..).zip(&waves) {
-        for (gateway, variant) in members.by_ref().take(usize::try_from(wave.size).unwrap_or(usize::MAX)) {
-            draft.edit_member(id, gateway, |member| {
-                (member.wave, member.variant) = (Some(at), variant.unwrap_or_default());
-            });
-        }
+    let Ok(ways) = way_back::find(draft.state, rollout, places.iter().map(|(gateway, _)| gateway)) else { return };
+    let chosen = rollout.queue.iter().map(|gateway| (gateway.clone(), target::choose(draft.state, rollout, gateway)));
+    let chosen: Vec<_> = chosen.collect();
+    let opened = title(&frozen.waves, 0);
+    if let Some(first) = frozen.waves.first_mut() {
+        first.opened_at = Some(draft.now.site);
     }
     let of = |count: usize, noun: &str| format!("{count} {noun}{}", if count == 1 { "" } else { "s" });
-    let detail = format!("{} in {}", of(queue.len(), "member"), of(waves.len(), "wave"));
+    let detail = format!("{} in {}", of(places.len(), "member"), of(frozen.waves.len(), "wave"));
+    for (gateway, variant) in chosen {
+        match variant {
+            Some(variant) => draft.edit_member(id, &gateway, |member| {
+                (member.variant, member.back) = (variant, ways.of.get(&gateway).copied());
+            }),
+            None => draft.skip(id, &gateway, SkippedReason::NoVariant),
+        }
+    }
+    deal::place(draft, id, places);
     draft.edit_rollout(id, |rollout| {
-        rollout.frozen = Some(Frozen { total, waves });
+        rollout.frozen = Some(frozen);
+        rollout.backs = ways.files;
         rollout.requeue();
     });
     draft.note_rollout(What::Frozen, id, detail);
-    draft.note_rollout(What::WaveOpened, id, "wave 1");
+    draft.note_rollout(What::WaveOpened, id, opened);
 }
 
-/// The sizes of the waves for so many members; who is left follows as a last wave, and no wave is empty.
-pub(super) fn plan(specs: &[WaveSpec], total: u32, now: SiteTime) -> Vec<Wave> {
-    let mut waves: Vec<Wave> = Vec::new();
-    let mut left = total;
-    for spec in specs.iter().chain([&WaveSpec::REST]) {
-        let size = spec.size.of(total).min(left);
-        if size > 0 {
-            let opened_at = waves.is_empty().then_some(now);
-            waves.push(Wave { size, soak: spec.soak, opened_at, proven_at: None });
-            left -= size;
-        }
+/// What people call a wave: `wave 2`, or `wave 2 (bench)` if it has a name of its own.
+pub(super) fn title(waves: &[Wave], at: usize) -> String {
+    let place = at + 1;
+    match waves.get(at).map(|wave| wave.name.as_str()) {
+        Some(name) if name != place.to_string() && name != WaveSpec::REST_NAME => format!("wave {place} ({name})"),
+        _ => format!("wave {place}"),
     }
-    waves
 }
 
 /// Marks proven waves, opens the next, and marks the rollout ready after the last.
@@ -75,14 +70,20 @@ pub(super) fn advance(draft: &mut Draft, id: RolloutId) {
         let Some(rollout) = draft.state.rollouts.get(&id) else { return };
         let Some((at, proof)) = current(draft.state, rollout) else { return };
         let now = draft.now.site;
+        let waves = rollout.frozen.as_ref().map_or(&[][..], |frozen| &frozen.waves);
+        let name = title(waves, at);
+        let may_open = || {
+            let approved = waves.get(at).is_some_and(|wave| approval::is_approved(rollout, wave));
+            approved && deal::obstacle(waves).is_none() && brake::lets_waves_open(draft.state, rollout)
+        };
         match proof {
             Some(Proof::SoakUntil(until)) if until <= now && rollout.tripped.is_none() => {
                 draft.edit_rollout(id, |rollout| set(rollout, at, |wave| wave.proven_at = Some(now)));
-                draft.note_rollout(What::WaveProven, id, format!("wave {}", at + 1));
+                draft.note_rollout(What::WaveProven, id, name);
             }
-            None if brake::lets_waves_open(draft.state, rollout) => {
+            None if may_open() => {
                 draft.edit_rollout(id, |rollout| set(rollout, at, |wave| wave.opened_at = Some(now)));
-                draft.note_rollout(What::WaveOpened, id, format!("wave {}", at + 1));
+                draft.note_rollout(What::WaveOpened, id, name);
                 return;
             }
             _ => return,
@@ -113,17 +114,21 @@ pub fn current(state: &State, rollout: &Rollout) -> Option<(usize, Option<Proof>
 fn proof(state: &State, rollout: &Rollout, at: usize, wave: &Wave, opened: SiteTime) -> Proof {
     let unlisted = |id: &ControllerId| state.gateways.get(id).is_some_and(|gateway| !gateway.listed);
     let (mut counted, mut good, mut may_come) = (0_u32, 0_u32, false);
-    let mut last = opened;
+    // and the watch begins again after it
+    let mut last = opened.max(state.site.silence_over);
     for (id, member) in rollout.members.iter().filter(|(_, m)| m.wave.map(usize::from) == Some(at)) {
         match member.step {
-            Step::Waiting(WaitingReason::Held | WaitingReason::DuplicateIdentity) => may_come = true,
+            Step::Waiting(WaitingReason::Held | WaitingReason::DuplicateIdentity | WaitingReason::NotComparable) => {
+                may_come = true
+            }
             Step::Waiting(_) if unlisted(id) => may_come = true,
+            Step::Updated if watch::silent(state, rollout, id, member).is_some() => return Proof::Open,
             Step::Updated | Step::Skipped(SkippedReason::AlreadyInstalled) => {
                 (counted, good) = (counted + 1, good + 1);
                 last = last.max(member.since);
             }
             Step::Skipped(_) => {}
-            Step::Failed(_) => {
+            Step::Failed(_) | Step::RolledBack => {
                 counted += 1;
                 last = last.max(member.since);
             }
@@ -134,9 +139,10 @@ fn proof(state: &State, rollout: &Rollout, at: usize, wave: &Wave, opened: SiteT
             _ => return Proof::Open,
         }
     }
-    let needed = Percent::new(MIN_UPDATED).map_or(counted, |share| share.of(counted));
     match () {
-        () if good >= needed => Proof::SoakUntil(last.plus(wave.soak)),
+        // nobody is watched while the site is silent
+        () if state.site.silence.is_some() => Proof::Open,
+        () if good >= wave.min_updated.of(counted) => Proof::SoakUntil(last.plus(wave.soak)),
         () if may_come => Proof::Open,
         () => Proof::Unproven,
     }

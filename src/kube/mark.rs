@@ -40,7 +40,8 @@ fn gateway(status: &Value) -> Value {
     let mut matters: Map<String, Value> = conditions.collect();
     matters.insert("versions".into(), status.get("versions").cloned().unwrap_or_default());
     let update = status.get("update").cloned().unwrap_or_default();
-    let ended = matches!(update.get("step").and_then(Value::as_str), Some("Updated" | "Failed" | "Skipped"));
+    let ended =
+        matches!(update.get("step").and_then(Value::as_str), Some("Updated" | "Failed" | "Skipped" | "RolledBack"));
     if ended {
         let field = |name: &str| update.get(name).cloned().unwrap_or_default();
         matters.insert("ended".into(), Value::Array(vec![field("rollout"), field("step"), field("reason")]));

@@ -21,6 +21,11 @@ impl Percent {
         }
     }
 
+    /// From 1 to 100.
+    pub fn get(self) -> u32 {
+        self.0.into()
+    }
+
     /// The share of `total`, rounded up, at least one.
     pub fn of(self, total: u32) -> u32 {
         let share = (u64::from(total) * u64::from(self.0)).div_ceil(100);

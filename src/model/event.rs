@@ -6,8 +6,8 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use super::{
-    ActionId, ApiFact, ApiListing, Contradiction, ControllerId, Digest, Dropped, GatewaySpec, Identity, Newcomer,
-    Order, RolloutSpec, Settings, Sums, Uid,
+    ActionId, ApiFact, ApiListing, Contradiction, ControllerId, Digest, Dropped, GateAnswer, GateKey, GatewaySpec,
+    Identity, Newcomer, Order, RolloutSpec, Settings, SiteTime, Sums, Uid,
 };
 
 /// A fact from outside.
@@ -15,6 +15,8 @@ use super::{
 pub enum Event {
     /// The process started: connections of before are cut, through no fault of any gateway.
     Started,
+    /// The process stood still: what it knew of gateways and gates is as old as that.
+    StoodStill,
     /// The store before this one was lost; the text says what was set aside and why.
     StoreLost(String),
     /// The site file changed; the text says how.
@@ -33,7 +35,10 @@ pub enum Event {
     Artifact(Digest, ArtifactFact),
     /// A cached artifact of so many bytes is in the way, and of what: may it go?
     Collect(Digest, u64, String),
-    /// A gateway polled for the first time, or again after having been quiet or offline.
+    /// What a gate said when it was asked then.
+    Gate(GateKey, GateAnswer, SiteTime),
+    /// A gateway polled for the first time since the process started or stood still, or again after having been quiet or
+    /// offline.
     Seen(ControllerId),
     /// A gateway has not polled for two of its intervals.
     Quiet(ControllerId),

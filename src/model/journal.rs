@@ -52,6 +52,8 @@ kinds! {
     What {
         /// The site's memory was lost; the detail says what was set aside.
         StoreLost,
+        /// Many gateways fell silent at once, or that is over; the detail says how many.
+        SiteSilent,
         /// The site file changed, and what it says now is in force; the detail says what that is.
         SiteFileChanged,
         /// A person gave an order; the detail says who and which.
@@ -72,6 +74,8 @@ kinds! {
         RolloutCancelled,
         /// A rollout was deleted; its members end as if it was cancelled.
         RolloutDeleted,
+        /// An edit of a rollout changes a wave that has opened already, which it cannot; the detail says which.
+        ChangeIgnored,
         /// The members of a rollout were frozen.
         Frozen,
         /// A wave opened.
@@ -82,6 +86,12 @@ kinds! {
         RolloutReady,
         /// Too many members failed.
         LimitReached,
+        /// A member, or a rollout, begins to go back to what was before.
+        RollingBack,
+        /// A member is back on what it ran before.
+        RolledBack,
+        /// A new token let the failed members begin again.
+        Retried,
         /// An artifact begins to come over the network.
         ArtifactFetching,
         /// An artifact was verified.

@@ -12,6 +12,8 @@ mod digest;
 mod drop;
 mod duration;
 mod event;
+mod gate;
+mod gate_allowance;
 mod gateway;
 mod http_url;
 mod journal;
@@ -26,10 +28,13 @@ mod secret;
 mod selector;
 mod settings;
 mod source;
+mod spread;
 mod texts;
 mod time;
 mod variants;
 mod version;
+mod version_order;
+mod wave;
 mod window;
 mod zone;
 
@@ -47,6 +52,8 @@ pub use event::{
     ArtifactFact, Attributes, AttributesMode, Bytes, Client, Event, Execution, Feedback, Finished, Intent, Listing,
     Refusal, Verdict,
 };
+pub use gate::{FileTemplate, GateAnswer, GateKey, GateQuestion, GateSpec, HttpTemplate};
+pub use gate_allowance::{AllowedHost, AllowedPath, GateAllowance};
 pub use gateway::{GatewaySpec, TokenHash};
 pub use http_url::{HttpUrl, Origin};
 pub use journal::{JournalEntry, What};
@@ -55,15 +62,17 @@ pub use order::{Given, Order, StandingOrder};
 pub use presence::Presence;
 pub use reason::{FailedReason, ReconcilingReason, SkippedReason, StalledReason, WaitingReason};
 pub use registration::{Newcomer, Registration};
-pub use rollout::{Bounds, ConfirmBy, Deadlines, Identity, RolloutId, RolloutSpec, Strategy, WaveSpec};
+pub use rollout::{Bounds, ConfirmBy, Deadlines, FailureAction, Identity, RolloutId, RolloutSpec, Strategy};
 pub use secret::{SiteSecret, secret_line};
 pub use selector::{Labels, Selector};
 pub use settings::Settings;
 pub use source::Source;
+pub use spread::Spread;
 pub use texts::Texts;
 pub use time::{Now, SiteTime};
 pub use variants::{Variant, Variants};
 pub use version::Version;
+pub use wave::{Approval, WaveSpec};
 pub use window::{ClockTime, Day, Look, NoWindow, Opening, WhenClockUnknown, Window, WindowState, Windows};
 pub use zone::Zone;
 

@@ -48,12 +48,20 @@ reasons! {
             "give each machine an id and a token of its own; it goes on once only one was seen for two intervals, or both report the same version";
         UnknownVersion: "what the gateway runs is not known, because the site's memory was lost or the gateway answers to orders that this site never gave",
             "let the gateway report its version as an attribute";
+        NotComparable: "whether the gateway's version is older than the rollout's cannot be told from their texts",
+            "set `allowDowngrade: true` if it is to be updated all the same";
         Paused: "the rollout is paused, by its spec, on the spot or because too many members failed",
             "`lamplighter status` says by what: set `paused: false`, or run `lamplighter resume`; after failures run `lamplighter retry`, or give the rollout another artifact version";
+        DigestConflict: "gateways were served another file of the same name and version already",
+            "give the rollout another version";
         ArtifactNotVerified: "the artifact is not in the cache yet, or does not match its digest",
             "see the artifact's state in `lamplighter status`";
+        SiteSilent: "many gateways that nobody was updating fell silent at once, so the fault is more likely the site's than theirs",
+            "look at the site's network and power; it goes on by itself when they are back, after 24h at the latest";
         WaveNotOpen: "an earlier wave is not proven yet",
             "wait for the wave before; `lamplighter status` shows it";
+        NotApproved: "its wave is the next, and opens only once a person approves it",
+            "add WAVE@VERSION, as `lamplighter status` shows it, to the rollout's `spec.approvedWaves`";
         Cancelling: "the gateway was told to drop a cancelled order, and has not answered or not said yet what it runs",
             "wait: without an answer the order is closed by force after `deadlines.cancel`";
         ActionOpen: "the gateway is busy with another order",
@@ -68,10 +76,16 @@ reasons! {
             "read the failure in `lamplighter why`; the next attempt starts by itself";
         NotFetched: "the gateway polls but did not fetch the order",
             "look at the gateway's update client; it is offered again by itself";
-        MaxInFlight: "as many members as allowed are being updated",
-            "wait, or raise `strategy.maxInFlight`";
+        MaxInFlight: "as many members as allowed are being updated, of the rollout or of the whole site",
+            "wait, or raise `strategy.maxInFlight`, or `limits.maxInFlight` in the site file; `lamplighter why` says which";
+        Spread: "as many gateways of its line as allowed are being updated, or it lacks the label that says which line is its own",
+            "wait, or raise `strategy.spread.maxInFlight`; give it the label of `strategy.spread.label` if `lamplighter why` says that it has none";
+        MinHealthy: "too few of the other gateways of its line or pair are healthy for this one to be touched",
+            "look at those that `lamplighter why` names; it goes on by itself once enough of them are healthy";
         DownloadSlot: "as many gateways as allowed are downloading",
             "wait, or raise `devices.downloads.concurrent` in the site file";
+        Gate: "a gate of the rollout is closed, or does not say that it is open",
+            "see in `lamplighter why` which gate it is and what it said; it is asked again every few seconds";
     }
 }
 
@@ -102,6 +116,8 @@ reasons! {
     SkippedReason {
         AlreadyInstalled: "the gateway reports the artifact's version already",
             "nothing";
+        DowngradeRefused: "the gateway reports a newer version than the rollout's",
+            "nothing, or set `allowDowngrade: true`: then it goes on";
         NoVariant: "the rollout has no variant for the gateway's hardware",
             "nothing, or correct the gateway's labels or the `match` of a variant: then it is taken after the last wave";
         NotSelected: "the rollout no longer selects the gateway",
@@ -124,12 +140,18 @@ reasons! {
             "see in `lamplighter status` why it does not answer, or do without it: `lamplighter run --no-kube`";
         Paused: "its spec pauses it, or somebody did on the spot",
             "set `spec.paused` to false, or run `lamplighter resume`; the message says which";
+        RollingBack: "too many members failed, and those that have the version go back to what they ran before",
+            "wait; `lamplighter why GATEWAY` says what a gateway waits for";
         ArtifactNotVerified: "its artifact is not in the cache yet",
             "wait; `lamplighter artifacts` shows how far it is";
+        SiteSilent: "many gateways fell silent at once: nothing is offered, and deadlines stand still",
+            "look at the site's network and power; it goes on by itself, after 24h at the latest";
         OutsideWindow: "a wave waits for the next of its `windows` to open",
             "wait, or change `windows`";
         WaitingForClock: "a wave waits, as the site does not know what time it is, and so whether a window is open",
             "give the site a time server or set its clock: `lamplighter status` says what is wrong with it; or set `whenClockUnknown: Allow`";
+        WaitingForApproval: "the next wave opens only once a person approves it",
+            "add what the message names to `spec.approvedWaves`";
         WaveOpen: "a wave is being updated",
             "wait; `lamplighter why GATEWAY` says what a gateway waits for";
         Soaking: "a wave is updated and is being watched",
@@ -144,14 +166,26 @@ reasons! {
             "nothing, or give it another version without `cancelled`; if it was cancelled on the spot, run `lamplighter resume` too";
         StoreLost: "the site's memory was lost, so holds and pauses are unknown",
             "look at what was set aside, then run `lamplighter resume`";
+        DigestConflict: "gateways were served another file of the same name and version already",
+            "give this one another version: what a gateway reports must say which file it runs";
         ArtifactFailed: "the artifact could not be had from any of its sources, or has another size or digest than the rollout says",
             "do what the message says: copy the right file, or correct the manifest; it is tried again by itself, and nothing is offered before it matches";
         NoMembers: "no gateway has the labels that the selector asks for",
             "correct the selector or the gateways' labels";
+        RollbackImpossible: "it is to be rolled back if it fails, and the site lacks what its gateways would go back to; nothing is offered",
+            "bring the versions that the message names to the site, see Going back in docs/operations.md, or set `failureAction: Pause`";
+        RollbackFailed: "a gateway that was to go back to what it ran before did not",
+            "look at it with `lamplighter why`; another `retryToken` lets those that failed try again";
+        RolledBack: "so many members failed that it stopped, and who had the version is back on what it ran before",
+            "find out why with `lamplighter why`, then give the rollout another version";
+        WavesImpossible: "a wave that has not opened yet could never be proven or never get a member, for what the message says",
+            "correct `strategy.waves`, or the gateways' labels";
         FailureLimit: "so many members failed that it stopped; unfetched offers are withdrawn, what is under way ends",
             "find out why with `lamplighter why`, then give the rollout another version, or run `lamplighter retry`";
         WaveUnproven: "too few members of a wave are updated for the next to open",
             "look at its failed and silent members";
+        SpreadImpossible: "`strategy.spread` can never be met by the gateways that are left, and nothing else of it can move",
+            "do what the message says: lower `minHealthy`, or give the gateways the label";
         Superseded: "a newer rollout of the same artifact took its gateways over before it was done",
             "remove its manifest";
     }

@@ -1,11 +1,12 @@
 //! Rollouts as a person declares them, checked.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Amount, ArtifactSpec, GatewaySpec, Selector, Texts, Variants, Windows};
+use super::{Amount, ArtifactSpec, GateSpec, GatewaySpec, Selector, Spread, Texts, Variants, WaveSpec, Windows};
 
 /// Our own number for one intent to bring gateways to one artifact. An edit of the artifact is a new intent under the same
 /// identity, so it gets a new number.
@@ -37,6 +38,9 @@ pub struct RolloutSpec {
     pub selector: Selector,
     /// How fast, and when to stop.
     pub strategy: Strategy,
+    /// Facts that must hold before each offer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gates: Vec<GateSpec>,
     /// How long each part of an update may take.
     pub deadlines: Deadlines,
     /// Tries per gateway, 1 to 10.
@@ -49,11 +53,20 @@ pub struct RolloutSpec {
     /// When updates may start.
     #[serde(default, skip_serializing_if = "Windows::is_empty")]
     pub windows: Windows,
+    /// Also gateways that run a newer version, or one of which that cannot be told.
+    #[serde(default)]
+    pub allow_downgrade: bool,
     /// Offer nothing new and open no wave.
     pub paused: bool,
     /// Call it off.
     #[serde(default)]
     pub cancelled: bool,
+    /// Another one than before lets the failed members begin again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_token: Option<String>,
+    /// The names of waves that may open by a person's word, given for this version.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub approved_waves: BTreeSet<String>,
 }
 
 impl RolloutSpec {
@@ -94,30 +107,33 @@ pub struct Strategy {
     pub max_in_flight: Amount,
     /// So many failures, in a wave or in total, stop the rollout.
     pub max_failures: Amount,
+    /// What holds for each line, cell or pair.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spread: Option<Spread>,
+    /// What reaching that means for those that are updated.
+    #[serde(default)]
+    pub failure_action: FailureAction,
 }
 
-/// A slice of a rollout's members.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct WaveSpec {
-    /// How many members; a share is one of the frozen total.
-    pub size: Amount,
-    /// How long the finished wave must stay healthy before the next opens.
-    pub soak: Duration,
-}
-
-impl WaveSpec {
-    /// The soak of a wave that does not say.
-    pub const SOAK: Duration = Duration::from_secs(600);
-    /// The wave of one gateway with which a rollout starts that names no waves.
-    pub const CANARY: Self = Self { size: Amount::Count(1), soak: Self::SOAK };
-    /// The wave that takes who is left.
-    pub const REST: Self = Self { size: Amount::percent(100), soak: Self::SOAK };
+/// What becomes of a rollout of which too many members failed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum FailureAction {
+    /// It stops.
+    #[default]
+    Pause,
+    /// It stops, and who has its version goes back to what it ran before.
+    Rollback,
 }
 
 impl Default for Strategy {
     fn default() -> Self {
-        Self { waves: vec![WaveSpec::CANARY], max_in_flight: Amount::percent(10), max_failures: Amount::percent(5) }
+        Self {
+            waves: vec![WaveSpec::CANARY],
+            max_in_flight: Amount::percent(10),
+            max_failures: Amount::percent(5),
+            spread: None,
+            failure_action: FailureAction::Pause,
+        }
     }
 }
 

@@ -12,6 +12,8 @@ pub struct Settings {
     pub poll_interval: Duration,
     /// How many gateways may be offered or downloading at once.
     pub download_slots: u32,
+    /// How many members of all rollouts may be between offer and end at once.
+    pub max_in_flight: u32,
     /// Under which attribute keys gateways report an artifact's version, where it is not the artifact's name.
     pub version_keys: BTreeMap<String, Vec<String>>,
     /// The zone of windows that name none.

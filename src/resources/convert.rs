@@ -1,6 +1,8 @@
 //! *As typed → model*: every value checked, every default filled in, here and nowhere else.
 
 mod artifact;
+mod brakes;
+mod waves;
 mod windows;
 
 use std::path::PathBuf;
@@ -8,10 +10,10 @@ use std::time::Duration;
 
 use super::labels::{Labels, check_labels};
 use super::{
-    ConfirmBy, Deadlines, EdgeGateway, FieldError, IntOrPercent, OtaRollout, OtaRolloutSpec, Strategy, Wave,
+    ConfirmBy, Deadlines, EdgeGateway, FailureAction, FieldError, IntOrPercent, OtaRollout, OtaRolloutSpec, Strategy,
     parse_bytes,
 };
-use crate::model::{self, Bounds, GatewaySpec, Identity, RolloutSpec, Selector, Texts, WaveSpec, format_duration};
+use crate::model::{self, Bounds, GatewaySpec, Identity, RolloutSpec, Selector, Texts, format_duration};
 
 /// What a manifest's meaning depends on beside itself.
 #[derive(Debug, Clone)]
@@ -32,13 +34,17 @@ pub fn rollout(object: &OtaRollout, setting: &Setting) -> Checked<(Identity, Rol
         .name
         .clone()
         .ok_or_else(|| FieldError::new("metadata.name", "is missing; it has no default"))?;
+    let selector = Selector { match_labels: selector("spec.selector", spec.selector.match_labels.as_ref())? };
+    let strategy = strategy(spec.strategy.as_ref(), &selector)?;
     let (artifact, variants) = artifact::files(&spec.artifact, setting)?;
     let max_bytes = max_bytes(spec, &artifact, variants.as_ref())?;
     let checked = RolloutSpec {
         artifact,
         variants,
-        selector: Selector { match_labels: selector("spec.selector", spec.selector.match_labels.as_ref())? },
-        strategy: strategy(spec.strategy.as_ref())?,
+        approved_waves: waves::approved(spec, &strategy.waves)?,
+        selector,
+        strategy,
+        gates: brakes::gates(spec.gates.as_ref())?,
         deadlines: deadlines(spec.deadlines.as_ref(), setting.poll_interval)?,
         attempts: attempts(spec)?,
         max_bytes,
@@ -48,8 +54,10 @@ pub fn rollout(object: &OtaRollout, setting: &Setting) -> Checked<(Identity, Rol
             Some(ConfirmBy::Feedback) => model::ConfirmBy::Feedback,
         },
         windows: windows::windows(spec, setting.poll_interval)?,
+        allow_downgrade: spec.allow_downgrade.unwrap_or(false),
         paused: spec.paused.unwrap_or(false),
         cancelled: spec.cancelled.unwrap_or(false),
+        retry_token: spec.retry_token.clone(),
     };
     Ok((Identity(name), checked))
 }
@@ -62,6 +70,12 @@ pub fn gateway(object: &EdgeGateway) -> Checked<GatewaySpec> {
         .clone()
         .ok_or_else(|| FieldError::new("metadata.name", "is missing; it has no default"))?;
     let spec = &object.spec;
+    if let Some(key) =
+        object.metadata.labels.iter().flatten().map(|(key, _)| key).find(|key| key.starts_with(Selector::ATTRIBUTE))
+    {
+        let why = "begins as what gateways report themselves does in selectors; give the label another name";
+        return Err(FieldError::new(format!("metadata.labels.{key}"), why));
+    }
     let token = spec.auth.as_ref().and_then(|auth| auth.token_sha256.as_deref());
     Ok(GatewaySpec {
         controller_id: parse("spec.controllerId", spec.controller_id.as_deref().unwrap_or(&name))?,
@@ -87,15 +101,11 @@ fn selector(at: &str, labels: Option<&Labels>) -> Checked<Texts> {
     Ok(texts(labels))
 }
 
-fn strategy(typed: Option<&Strategy>) -> Checked<model::Strategy> {
+fn strategy(typed: Option<&Strategy>, selector: &Selector) -> Checked<model::Strategy> {
     let mut strategy = model::Strategy::default();
     let Some(typed) = typed else { return Ok(strategy) };
     if let Some(waves) = &typed.waves {
-        if waves.is_empty() || waves.len() > Bounds::MOST_WAVES {
-            let why = format!("has {} waves; use 1 to {}, or leave it out", waves.len(), Bounds::MOST_WAVES);
-            return Err(FieldError::new("spec.strategy.waves", why));
-        }
-        strategy.waves = waves.iter().enumerate().map(|(index, typed)| wave(index, typed)).collect::<Checked<_>>()?;
+        strategy.waves = waves::waves(waves, selector)?;
     }
     if let Some(amount) = typed.max_in_flight.as_ref() {
         strategy.max_in_flight = self::amount("spec.strategy.maxInFlight", amount)?;
@@ -103,13 +113,11 @@ fn strategy(typed: Option<&Strategy>) -> Checked<model::Strategy> {
     if let Some(amount) = typed.max_failures.as_ref() {
         strategy.max_failures = self::amount("spec.strategy.maxFailures", amount)?;
     }
+    strategy.spread = brakes::spread(typed.spread.as_ref())?;
+    if typed.failure_action == Some(FailureAction::Rollback) {
+        strategy.failure_action = model::FailureAction::Rollback;
+    }
     Ok(strategy)
-}
-
-fn wave(index: usize, typed: &Wave) -> Checked<WaveSpec> {
-    let at = |field: &str| format!("spec.strategy.waves[{index}].{field}");
-    let soak = typed.soak.as_deref().map(|text| duration(&at("soak"), text)).transpose()?;
-    Ok(WaveSpec { size: amount(&at("size"), &typed.size)?, soak: soak.unwrap_or(WaveSpec::SOAK) })
 }
 
 fn amount(field: &str, typed: &IntOrPercent) -> Checked<model::Amount> {

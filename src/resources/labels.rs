@@ -29,8 +29,7 @@ pub fn check_labels(labels: &Labels) -> Result<(), (String, String)> {
         return Err((String::new(), format!("has {} labels; use at most {MOST}", labels.len())));
     }
     for (key, value) in labels {
-        let name = key.rsplit_once('/').map_or(key.as_str(), |(_, name)| name);
-        if key.len() > LONGEST_KEY || name.is_empty() || !is_label_text(name) {
+        if !is_label_key(key) {
             let shown: String = key.chars().take(LONGEST_KEY).collect();
             return Err((shown, "is not a label's name: use up to 63 letters, digits, '-', '_' and '.', with an optional prefix such as example.com/".into()));
         }
@@ -44,6 +43,12 @@ pub fn check_labels(labels: &Labels) -> Result<(), (String, String)> {
         }
     }
     Ok(())
+}
+
+/// Can a label be called so?
+pub(super) fn is_label_key(key: &str) -> bool {
+    let name = key.rsplit_once('/').map_or(key, |(_, name)| name);
+    key.len() <= LONGEST_KEY && is_label_text(name)
 }
 
 fn is_label_text(text: &str) -> bool {

@@ -25,7 +25,10 @@ pub use document::{Document, Limits, Unreadable, documents};
 pub use gateway::{Auth, EdgeGateway, EdgeGatewaySpec};
 pub use labels::check_labels;
 pub use object::{Kinds, Object, is_object_name};
-pub use rollout::{Artifact, ConfirmBy, Deadlines, MatchLabels, OtaRollout, OtaRolloutSpec, Strategy, Variant, Wave};
+pub use rollout::{
+    Approval, Artifact, ConfirmBy, Deadlines, FailureAction, Gate, MatchLabels, OtaRollout, OtaRolloutSpec, Spread,
+    Strategy, Variant, Wave,
+};
 pub use status::{
     ArtifactStatus, EdgeGatewayStatus, FailureStatus, OtaRolloutStatus, Summary, UpdateStatus, WaveStatus,
 };

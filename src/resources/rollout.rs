@@ -41,11 +41,17 @@ use super::{IntOrBytes, IntOrPercent, OtaRolloutStatus};
 pub struct OtaRolloutSpec {
     /// What to install.
     pub artifact: Artifact,
-    /// Which gateways are meant, by the labels of their EdgeGateway. An empty selector selects nothing.
+    /// Which gateways are meant, by the labels of their EdgeGateway and, behind attr.lamplighter.dev/, by what they report
+    /// themselves. An empty selector selects nothing.
     pub selector: MatchLabels,
     /// How fast to go, and when to stop. Default: one gateway, then the rest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub strategy: Option<Strategy>,
+    /// Facts of the plant that must all hold just before a gateway is offered its update, and again when it fetches it. A
+    /// gate that does not answer holds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 8))]
+    pub gates: Option<Vec<Gate>>,
     /// How long each part of an update may take. Each must be at least three poll intervals of the site.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadlines: Option<Deadlines>,
@@ -71,6 +77,10 @@ pub struct OtaRolloutSpec {
     /// Default: Hold.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub when_clock_unknown: Option<WhenClockUnknown>,
+    /// Also update gateways that report a newer version than this one, or one of which that cannot be told. Versions are
+    /// compared as semantic versions if both are, else as Debian does if both begin with a digit. Default: false.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allow_downgrade: Option<bool>,
     /// Offer nothing new and open no wave; updates that a gateway took already go on. Default: false.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paused: Option<bool>,
@@ -78,6 +88,16 @@ pub struct OtaRolloutSpec {
     /// it away again revives nothing: give the rollout another version. Default: false.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cancelled: Option<bool>,
+    /// Another text than before lets the failed members begin again, with all their attempts, and counts failures anew;
+    /// those go on too of whom it is not known what they run. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 64))]
+    pub retry_token: Option<String>,
+    /// Waves with `approval: Manual` that may open, each as WAVE@VERSION; it counts for that version of the artifact only.
+    /// A wave without a name is called by its place, from 1, and the last, that takes who is left, rest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 64), inner(length(min = 3, max = 192)))]
+    pub approved_waves: Option<Vec<String>>,
 }
 
 /// A firmware file, or one for each type of hardware.
@@ -147,7 +167,8 @@ pub struct Variant {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MatchLabels {
-    /// Each label with its value; a gateway is meant if it has all of them. Default: none, which selects nothing.
+    /// Each label with its value; a gateway is meant if it has all of them. attr.lamplighter.dev/KEY stands for the
+    /// attribute KEY that a gateway reports. Default: none, which selects nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "labels_schema")]
     pub match_labels: Option<Labels>,
@@ -170,18 +191,105 @@ pub struct Strategy {
     /// least one). Default: 5%.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_failures: Option<IntOrPercent>,
+    /// What so many failures mean for the members that are updated. Pause: the rollout stops, they stay. Rollback: each
+    /// goes back to the version that it ran before; the site must have the files of all these versions before the first
+    /// wave opens. Default: Pause.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure_action: Option<FailureAction>,
+    /// What holds for each value of a label, such as one gateway of a line at a time, or one healthy of each pair.
+    /// Default: nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spread: Option<Spread>,
+}
+
+/// What holds for each value of a label. At least one of maxInFlight and minHealthy must be said.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(extend("x-kubernetes-validations" = [{
+    "rule": "has(self.maxInFlight) || has(self.minHealthy)",
+    "message": "says neither maxInFlight nor minHealthy, and so nothing",
+}]))]
+pub struct Spread {
+    /// The label, such as line. A gateway without it is held.
+    #[schemars(length(min = 1, max = 317))]
+    pub label: String,
+    /// How many gateways with the same value may be under way at once, for whichever rollout: a count, or a share of
+    /// those that are declared (rounded up, at least one). Default: no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_in_flight: Option<IntOrPercent>,
+    /// How many others with the same value must be healthy and not under way for a gateway to be offered its update: a
+    /// count, or a share of those that are declared (rounded up). Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_healthy: Option<IntOrPercent>,
+}
+
+/// A fact of the plant: either file or http. In braces stand labels of the gateway, its {name} or its {controllerId}.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(extend("x-kubernetes-validations" = [{
+    "rule": "has(self.file) != has(self.http)",
+    "message": "has to have either file or http",
+}]))]
+pub struct Gate {
+    /// What people call it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 63))]
+    pub name: Option<String>,
+    /// Open while this file is there, such as /permits/{line}. The site file must allow it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 2, max = 1024))]
+    pub file: Option<String>,
+    /// Open while this address answers 2xx, such as http://plc.local/ready/{line}. The site file must allow its host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 8, max = 1024))]
+    pub http: Option<String>,
+}
+
+/// What becomes of the updated members of a rollout that failed.
+// No doc comments on the variants: they would turn the enum into a `oneOf` of constants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[expect(missing_docs, reason = "the field that has this type says what they mean")]
+pub enum FailureAction {
+    Pause,
+    Rollback,
 }
 
 /// A slice of a rollout's members.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Wave {
-    /// How many members: a count, or a share of all members such as "10%" (rounded up, at least one).
-    pub size: IntOrPercent,
+    /// What it is called, in `status` and in approvals; unique. Default: its place, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 63), regex(pattern = r"^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$"))]
+    pub name: Option<String>,
+    /// How many members at most: a count, or a share of all members such as "10%" (rounded up, at least one). Default:
+    /// all that its selector means; without one all who are left, which only the last wave may take.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<IntOrPercent>,
+    /// Only these members, a test bench for instance; the others stay for later waves. Default: any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub selector: Option<MatchLabels>,
     /// How long the finished wave must stay healthy before the next opens, such as "90s", "30m" or "24h". Default: 10m.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 2, max = 32), regex(pattern = r"^([0-9]+(ms|s|m|h|d))+$"))]
     pub soak: Option<String>,
+    /// Automatic: it opens once the wave before is proven. Manual: then, and once it stands in approvedWaves. Default:
+    /// Automatic.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approval: Option<Approval>,
+    /// So many of its members must be updated for it to prove anything: a count, or a share of those that are neither
+    /// skipped nor held (rounded up, at least one). Default: 50%.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_updated: Option<IntOrPercent>,
+}
+
+/// Who opens a wave.
+// No doc comments on the variants: they would turn the enum into a `oneOf` of constants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[expect(missing_docs, reason = "the field that has this type says what they mean")]
+pub enum Approval {
+    Automatic,
+    Manual,
 }
 
 /// How long each part of an update may take.

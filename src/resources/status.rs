@@ -33,6 +33,7 @@ pub struct OtaRolloutStatus {
 
 /// How many gateways are where.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 #[expect(missing_docs, reason = "the columns of `lamplighter status`")]
 pub struct Summary {
     #[schemars(range(min = 0, max = 1_000_000))]
@@ -49,6 +50,9 @@ pub struct Summary {
     pub skipped: i32,
     #[schemars(range(min = 0, max = 1_000_000))]
     pub offline: i32,
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 1_000_000))]
+    pub rolled_back: i32,
 }
 
 /// A wave.

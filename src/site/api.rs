@@ -4,6 +4,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
+use tokio::task::spawn_local;
 
 use super::control::{Answer, Asked, Query};
 use crate::config::SiteConfig;
@@ -50,6 +51,14 @@ pub(super) fn settings(config: &SiteConfig) -> Option<Settings> {
         selector: api.selector.clone(),
         files: config.manifests.first().cloned().unwrap_or_default(),
     })
+}
+
+/// Follows the API server and writes into it, if there is one.
+pub(super) fn start(api: Option<(Settings, Rc<Objects>)>, desk: ApiDesk) {
+    if let Some((settings, objects)) = api {
+        spawn_local(kube::follow(settings.clone(), objects.clone(), desk.clone()));
+        spawn_local(kube::write(settings, objects, desk));
+    }
 }
 
 /// The rows that a person who looks at an object wants to hear of.

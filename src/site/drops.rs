@@ -93,7 +93,12 @@ impl DropDesk {
 fn progress(line: &RolloutLine) -> Option<Progress> {
     let (summary, name) = (&line.summary, &line.name);
     let mut parts = vec![format!("{name}: {} of {} gateways updated", summary.updated, summary.total)];
-    let others = [(summary.updating, "under way"), (summary.failed, "failed"), (summary.offline, "offline")];
+    let others = [
+        (summary.updating, "under way"),
+        (summary.failed, "failed"),
+        (summary.offline, "offline"),
+        (summary.rolled_back, "rolled back"),
+    ];
     parts.extend(others.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}")));
     let reason = if line.phase == "Ready" { "done" } else { &line.reason };
     // a countdown would be written, and synced, again and again for as long as it takes

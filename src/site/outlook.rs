@@ -6,7 +6,7 @@ use std::rc::Rc;
 use super::wanted::united;
 use crate::device::{self, Entry, Offer};
 use crate::engine::{self, Changes, GatewayView, Rollout, State, Step};
-use crate::model::{ArtifactSpec, ControllerId, Digest, ObjectName, RolloutId, SiteTime};
+use crate::model::{ArtifactSpec, ControllerId, Digest, GateKey, ObjectName, RolloutId, SiteTime};
 
 /// Level-triggered: what should be true outside, where it may have changed.
 #[derive(Debug)]
@@ -15,6 +15,8 @@ pub struct Outlook {
     pub board: Vec<(ControllerId, Entry)>,
     /// All artifacts that should be in the cache; `None` if nothing about that changed.
     pub wanted: Option<Vec<ArtifactSpec>>,
+    /// All questions that gates should be asked; `None` if nothing about that changed.
+    pub gates: Option<BTreeSet<GateKey>>,
     /// Objects of the API about which something else may be said now, and whether a person should hear of it soon.
     pub objects: Vec<(ObjectName, bool)>,
     /// When to step again although nothing happens.
@@ -47,10 +49,14 @@ impl Views {
         let chosen = || !changes.gateways.is_empty() && state.rollouts.values().any(may_choose);
         let concerned = !changes.rollouts.is_empty() || !changes.members.is_empty() || chosen();
         let wanted = (first || concerned).then(|| wanted(state));
+        // a reason to wait is no change of a record, but is seen
+        let waits = first || concerned || !changes.seen.is_empty();
+        let gates = waits.then(|| engine::wanted_gates(state));
         self.shared.retain(|_, artifact| Rc::strong_count(artifact) > 1);
         Outlook {
             board,
             wanted,
+            gates,
             objects: objects(state, changes),
             next_due: engine::next_due(state),
             next_change: engine::next_change(state),

@@ -26,8 +26,8 @@ pub(super) fn batch(state: &State, changes: Changes) -> Batch {
             .into_iter()
             .filter_map(|digest| {
                 let Some(artifact) = state.artifacts.get(&digest) else { return Some((digest, None)) };
-                let (sums, names) = (artifact.sums.clone()?, artifact.names.clone());
-                Some((digest, Some(ArtifactRecord { sums, names })))
+                let (sums, names, kept) = (artifact.sums.clone()?, artifact.names.clone(), artifact.kept.clone());
+                Some((digest, Some(ArtifactRecord { sums, names, kept })))
             })
             .collect(),
         drops: with(changes.drops, |digest| state.drops.get(digest).map(|order| DropRecord { order: *order })),
@@ -51,10 +51,14 @@ pub(super) fn state(snapshot: Snapshot, settings: Settings, action_base: ActionI
         artifacts: snapshot
             .artifacts
             .into_iter()
-            .map(|(digest, record)| (digest, Artifact { sums: Some(record.sums), failed: None, names: record.names }))
+            .map(|(digest, record)| {
+                (digest, Artifact { sums: Some(record.sums), failed: None, names: record.names, kept: record.kept })
+            })
             .collect(),
         drops: snapshot.drops.into_iter().map(|(digest, record)| (digest, record.order)).collect(),
         orders: snapshot.orders.into_iter().map(|(order, OrderRecord(given))| (order, given)).collect(),
+        gates: Default::default(),
+        asks_since: SiteTime::default(),
         listed: false,
         refused: Vec::new(),
         api: Default::default(),
@@ -83,19 +87,22 @@ fn new_site(action_base: ActionId) -> Site {
         rollout_next: RolloutId(1),
         arrivals: 0,
         lost: false,
+        silence: None,
+        silence_over: SiteTime::default(),
         told: None,
         cluster: None,
     }
 }
 
 fn site_record(site: &Site) -> SiteRecord {
-    let Site { action_base, action_next, rollout_next, arrivals, lost, told, cluster } = *site;
-    SiteRecord { action_base, action_next, rollout_next, arrivals, lost, told, cluster }
+    let Site { action_base, action_next, rollout_next, arrivals, lost, silence, silence_over, told, cluster } = *site;
+    SiteRecord { action_base, action_next, rollout_next, arrivals, lost, silence, silence_over, told, cluster }
 }
 
 fn site(record: &SiteRecord) -> Site {
-    let SiteRecord { action_base, action_next, rollout_next, arrivals, lost, told, cluster } = *record;
-    Site { action_base, action_next, rollout_next, arrivals, lost, told, cluster }
+    let SiteRecord { action_base, action_next, rollout_next, arrivals, lost, silence, silence_over, told, cluster } =
+        *record;
+    Site { action_base, action_next, rollout_next, arrivals, lost, silence, silence_over, told, cluster }
 }
 
 fn gateway_record(gateway: &Gateway) -> GatewayRecord {
@@ -106,6 +113,9 @@ fn gateway_record(gateway: &Gateway) -> GatewayRecord {
         origin: gateway.origin,
         listed: gateway.listed,
         presence: gateway.presence,
+        failed: gateway.failed,
+        silent_since: gateway.silent_since,
+        acted_at: gateway.acted_at,
         interval: gateway.interval,
         client: gateway.client,
         attributes: gateway.attributes,
@@ -125,6 +135,10 @@ fn gateway(record: GatewayRecord) -> Gateway {
         origin: record.origin,
         listed: record.listed,
         presence: record.presence,
+        heard: false,
+        failed: record.failed,
+        silent_since: record.silent_since,
+        acted_at: record.acted_at,
         interval: record.interval,
         client: record.client,
         attributes: record.attributes,
@@ -148,18 +162,19 @@ fn gateway(record: GatewayRecord) -> Gateway {
 }
 
 fn rollout_record(rollout: &Rollout) -> RolloutRecord {
-    let wave = |w: &Wave| WaveRecord { size: w.size, soak: w.soak, opened_at: w.opened_at, proven_at: w.proven_at };
     RolloutRecord {
         identity: rollout.identity.clone(),
         arrival: rollout.arrival,
         spec: (*rollout.spec).clone(),
         origin: rollout.origin,
         listed: rollout.listed,
+        unlisted_at: rollout.unlisted_at,
         replaced: rollout.replaced,
-        frozen: rollout
-            .frozen
-            .as_ref()
-            .map(|frozen| FrozenRecord { total: frozen.total, waves: frozen.waves.iter().map(wave).collect() }),
+        frozen: rollout.frozen.as_ref().map(|frozen| FrozenRecord {
+            total: frozen.total,
+            waves: frozen.waves.iter().map(wave_record).collect(),
+            rollback: frozen.rollback,
+        }),
         tripped: rollout.tripped.as_ref().map(|t| TrippedRecord {
             at: t.at,
             wave: t.wave,
@@ -168,26 +183,38 @@ fn rollout_record(rollout: &Rollout) -> RolloutRecord {
         }),
         cancelled: rollout.cancelled,
         deleted: rollout.deleted,
+        approved: rollout.approved.clone(),
         ready_at: rollout.ready_at,
+        backs: rollout.backs.clone(),
+        rolled_back_at: rollout.rolled_back_at,
+        retried: rollout.retried.clone(),
     }
 }
 
 fn rollout(record: RolloutRecord) -> Rollout {
-    let wave = |w: WaveRecord| Wave { size: w.size, soak: w.soak, opened_at: w.opened_at, proven_at: w.proven_at };
     Rollout {
         identity: record.identity,
         arrival: record.arrival,
         spec: Rc::new(record.spec),
         origin: record.origin,
         listed: record.listed,
+        unlisted_at: record.unlisted_at,
         replaced: record.replaced,
-        frozen: record
-            .frozen
-            .map(|frozen| Frozen { total: frozen.total, waves: frozen.waves.into_iter().map(wave).collect() }),
+        frozen: record.frozen.map(|frozen| Frozen {
+            total: frozen.total,
+            waves: (1..).zip(frozen.waves).map(wave).collect(),
+            rollback: frozen.rollback,
+        }),
         tripped: record.tripped.map(|t| Tripped { at: t.at, wave: t.wave, failures: t.failures, limit: t.limit }),
         cancelled: record.cancelled,
         deleted: record.deleted,
+        approved: record.approved,
         ready_at: record.ready_at,
+        backs: record.backs,
+        rolled_back_at: record.rolled_back_at,
+        rollback_stalled: false,
+        retried: record.retried,
+        conflict: false,
         members: Default::default(),
         queue: Rc::default(),
         // at once: what is due is not on disk
@@ -196,11 +223,25 @@ fn rollout(record: RolloutRecord) -> Rollout {
     }
 }
 
+fn wave_record(wave: &Wave) -> WaveRecord {
+    let Wave { name, size, asked, selector, approval, min_updated, soak, opened_at, proven_at } = wave.clone();
+    WaveRecord { name, size, asked, selector, approval, min_updated, soak, opened_at, proven_at }
+}
+
+/// One of before waves had names is called by its place, from 1.
+fn wave((place, record): (u16, WaveRecord)) -> Wave {
+    let WaveRecord { name, size, asked, selector, approval, min_updated, soak, opened_at, proven_at } = record;
+    let name = if name.is_empty() { place.to_string() } else { name };
+    Wave { name, size, asked, selector, approval, min_updated, soak, opened_at, proven_at }
+}
+
 fn member_record(member: &Member) -> MemberRecord {
     MemberRecord {
         wave: member.wave,
         joiner: member.joiner,
         variant: member.variant,
+        back: member.back,
+        reverting: member.reverting,
         step: match member.step {
             Step::Waiting(_) => StepRecord::Waiting,
             Step::Offered => StepRecord::Offered,
@@ -208,11 +249,13 @@ fn member_record(member: &Member) -> MemberRecord {
             Step::Installing => StepRecord::Installing,
             Step::Confirming => StepRecord::Confirming,
             Step::Updated => StepRecord::Updated,
+            Step::RolledBack => StepRecord::RolledBack,
             Step::Failed(reason) => StepRecord::Failed(reason),
             Step::Skipped(reason) => StepRecord::Skipped(reason),
         },
         since: member.since,
         attempts: member.attempts,
+        excuses: member.excuses,
         not_fetched: member.not_fetched,
         retry_at: member.retry_at,
         action: member.action.as_ref().map(action_record),
@@ -227,6 +270,8 @@ fn member(record: MemberRecord) -> Member {
         wave: record.wave,
         joiner: record.joiner,
         variant: record.variant,
+        back: record.back,
+        reverting: record.reverting,
         key: 0,
         step: match record.step {
             // decided again at the first step
@@ -236,11 +281,13 @@ fn member(record: MemberRecord) -> Member {
             StepRecord::Installing => Step::Installing,
             StepRecord::Confirming => Step::Confirming,
             StepRecord::Updated => Step::Updated,
+            StepRecord::RolledBack => Step::RolledBack,
             StepRecord::Failed(reason) => Step::Failed(reason),
             StepRecord::Skipped(reason) => Step::Skipped(reason),
         },
         since: record.since,
         attempts: record.attempts,
+        excuses: record.excuses,
         not_fetched: record.not_fetched,
         retry_at: record.retry_at,
         action: record.action.map(action),

@@ -1,6 +1,7 @@
 //! Starting and stopping a site: opens what it needs in the right order, and lets the shell run.
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use tokio::sync::{mpsc, oneshot, watch};
@@ -21,10 +22,11 @@ use super::wanted;
 use crate::artifact::{Keeper, LeastSpeed, Patience, Uplink};
 use crate::config::{SiteConfig, SiteFile};
 use crate::device::{self, Attendance, Board, Caps, Context, Envelope, Opened, Sink, Strangers, ddi};
+use crate::gate;
 use crate::intake::drops::{self, Drops};
 use crate::intake::{self, Manifests, Pace};
 use crate::kube;
-use crate::model::{Digest, Event, Listing, Verdict};
+use crate::model::{Digest, Event, GateAllowance, GateKey, Listing, Verdict};
 
 /// Events that may wait for the loop; whoever has more to say waits.
 const EVENTS: usize = 256;
@@ -45,6 +47,7 @@ pub async fn run(file: SiteFile, config: SiteConfig, mut stop: watch::Receiver<b
     let (wanted, wanted_by_rollouts) = watch::channel(Vec::new());
     let (dropped, wanted_by_drops) = watch::channel(Vec::new());
     let (all_wanted, wanted_seen) = watch::channel(Vec::new());
+    let (gates, gates_allowed) = ask_gates(&config, &clock, events_in.clone());
     let (committed, commits) = watch::channel(0);
     let shown_drops = Rc::default();
     let keeper = Keeper::new(cache, Patience::default(), uplink(&config));
@@ -65,6 +68,8 @@ pub async fn run(file: SiteFile, config: SiteConfig, mut stop: watch::Receiver<b
         presence: context.presence.clone(),
         keeper: keeper.clone(),
         wanted,
+        gates,
+        gates_allowed,
         drops: Rc::clone(&shown_drops),
         committed,
         manifests,
@@ -105,11 +110,8 @@ pub async fn run(file: SiteFile, config: SiteConfig, mut stop: watch::Receiver<b
         };
         spawn_local(drops::follow(drops_there, desk));
     }
-    if let (Some(settings), Some(objects)) = (api, objects) {
-        let desk = ApiDesk { events: events_in.clone(), queries: queries_in.clone(), devices: context.clone() };
-        spawn_local(kube::follow(settings.clone(), objects.clone(), desk.clone()));
-        spawn_local(kube::write(settings, objects, desk));
-    }
+    let desk = ApiDesk { events: events_in.clone(), queries: queries_in.clone(), devices: context.clone() };
+    api::start(api.zip(objects), desk);
     spawn_local(control::serve(
         people,
         Control { queries: queries_in, manifests: shell.manifests.subscribe(), keeper: keeper.clone() },
@@ -140,6 +142,22 @@ pub async fn run(file: SiteFile, config: SiteConfig, mut stop: watch::Receiver<b
     drop(socket);
     shell.stop().await;
     Ok(())
+}
+
+/// Asks gates what the first of these wants, as far as the second allows.
+fn ask_gates(
+    config: &SiteConfig,
+    clock: &Rc<Clock>,
+    events: mpsc::Sender<Envelope>,
+) -> (watch::Sender<BTreeSet<GateKey>>, watch::Sender<Rc<GateAllowance>>) {
+    let (wanted, questions) = watch::channel(BTreeSet::new());
+    let (allowed, allowance) = watch::channel(Rc::new(config.gates.clone()));
+    let clock = clock.clone();
+    spawn_local(async move {
+        let now = move || clock.site_now();
+        gate::follow(questions, allowance, now, async |event| send(&events, event).await).await;
+    });
+    (wanted, allowed)
 }
 
 /// An artifact goes only once it is committed that nobody needs it.

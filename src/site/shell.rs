@@ -1,6 +1,7 @@
 //! The loop: takes what is waiting, steps, commits, and only then shows and answers.
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::error::Error;
 use std::pin::pin;
 use std::rc::Rc;
@@ -26,7 +27,9 @@ use crate::engine::Settings;
 use crate::intake::Manifests;
 use crate::intake::drops::DropLine;
 use crate::kube::Objects;
-use crate::model::{ActionId, ArtifactSpec, ControllerId, Digest, Event, Listing, SiteTime, Verdict};
+use crate::model::{
+    ActionId, ArtifactSpec, ControllerId, Digest, Event, GateAllowance, GateKey, Listing, SiteTime, Verdict,
+};
 use crate::store::{Batch, Handle, Recalled};
 
 /// At most so many events go into one step, so that one commit answers them soon.
@@ -46,6 +49,10 @@ pub(super) struct Shell {
     pub presence: Rc<RefCell<Attendance>>,
     pub keeper: Rc<Keeper>,
     pub wanted: watch::Sender<Vec<ArtifactSpec>>,
+    /// The questions that gates should be asked.
+    pub gates: watch::Sender<BTreeSet<GateKey>>,
+    /// What gates may be asked.
+    pub gates_allowed: watch::Sender<Rc<GateAllowance>>,
     /// Drops that wait or were refused.
     pub drops: Rc<RefCell<Vec<DropLine>>>,
     /// Counts commits.
@@ -135,11 +142,15 @@ impl Shell {
     pub async fn take(&mut self, waiting: Vec<Envelope>) {
         let now = self.clock.now();
         let (mut events, mut answers) = (Vec::with_capacity(waiting.len()), Vec::with_capacity(waiting.len()));
+        if self.excuse_standstill(now.site) {
+            // before all else: what was known of gateways and gates is as old as the standstill
+            events.push(Event::StoodStill);
+            answers.push(None);
+        }
         for (event, answer) in waiting {
             events.push(event);
             answers.push(answer);
         }
-        self.excuse_standstill(now.site);
         events.extend(self.presence.borrow_mut().due(now.site));
         let Stepped { mut batch, outlook, verdicts } = self.core.step(now, events);
         log(&batch);
@@ -168,11 +179,13 @@ impl Shell {
     }
 
     /// Polls that could not be answered are no silence.
-    fn excuse_standstill(&self, now: SiteTime) {
-        if let Some(standstill) = self.clock.stood_still() {
+    fn excuse_standstill(&self, now: SiteTime) -> bool {
+        let standstill = self.clock.stood_still();
+        if let Some(standstill) = standstill {
             warn!(seconds = standstill.as_secs(), "the process stood still; nobody is blamed for that time");
             self.presence.borrow_mut().resume(now);
         }
+        standstill.is_some()
     }
 
     fn publish(&mut self, outlook: Outlook) {
@@ -185,6 +198,13 @@ impl Shell {
             self.wanted.send_if_modified(|before| {
                 let changed = *before != wanted;
                 *before = wanted;
+                changed
+            });
+        }
+        if let Some(gates) = outlook.gates {
+            self.gates.send_if_modified(|before| {
+                let changed = *before != gates;
+                *before = gates;
                 changed
             });
         }
@@ -360,6 +380,7 @@ pub fn settings(config: &SiteConfig) -> Settings {
     Settings {
         poll_interval: config.devices.poll_interval,
         download_slots: config.devices.load.downloads,
+        max_in_flight: config.max_in_flight,
         version_keys: config.devices.version_keys.clone(),
         time_zone: config.time_zone.clone(),
     }

@@ -1,6 +1,7 @@
 //! The site file while the site runs: followed, and what of it is in force.
 
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use tokio::sync::watch;
 use tracing::{info, warn};
@@ -118,6 +119,9 @@ impl Shell {
         self.clock.set_told(devices.poll_interval);
         if (config.disk_reserve, &config.uplink) != (before.disk_reserve, &before.uplink) {
             self.keeper.configure(config.disk_reserve, uplink(config));
+        }
+        if config.gates != before.gates {
+            self.gates_allowed.send_replace(Rc::new(config.gates.clone()));
         }
         if (devices.poll_interval, &config.manifests) != (before.devices.poll_interval, &before.manifests) {
             self.manifests.send_replace(manifests(config));

@@ -25,7 +25,7 @@ pub(super) trait Record: Serialize + DeserializeOwned {
 
 impl Record for SiteRecord {
     const KIND: &'static str = "the site's record";
-    /// 2: there may be orders that stand; it belongs to a cluster.
+    /// 2: there may be orders that stand, the site may be silent, when no deadline runs, and it belongs to a cluster.
     const VERSION: u64 = 2;
     const OLDEST: u64 = 1;
 }
@@ -34,20 +34,20 @@ impl Record for SavedTime {
 }
 impl Record for GatewayRecord {
     const KIND: &'static str = "a gateway";
-    /// 2: declared by a drop. 3: accepted undeclared. 4: declared by the API.
+    /// 2: declared by a drop. 3: accepted undeclared. 4: declared by the API; that its last attempt failed is remembered.
     const VERSION: u64 = 4;
     const OLDEST: u64 = 1;
 }
 impl Record for RolloutRecord {
     const KIND: &'static str = "a rollout";
-    /// 2: sources in the network. 3: declared by a drop; it may be cancelled, for good. 4: windows, variants; declared by the
-    /// API, and deleted there.
+    /// 2: sources in the network. 3: declared by a drop; it may be cancelled, for good. 4: waves with names, selectors,
+    /// approvals and what must be updated of them; windows, variants, spread and gates; declared by the API, and deleted there.
     const VERSION: u64 = 4;
     const OLDEST: u64 = 1;
 }
 impl Record for MemberRecord {
     const KIND: &'static str = "a member";
-    /// 2: its order may be cancelled, and it skipped for that. 3: it has a variant, or none.
+    /// 2: its order may be cancelled, and it skipped for that. 3: it has a variant, or none; it may be rolled back.
     const VERSION: u64 = 3;
     const OLDEST: u64 = 1;
 }
@@ -56,7 +56,8 @@ impl Record for ArtifactRecord {
 }
 impl Record for JournalEntry {
     const KIND: &'static str = "a journal row";
-    /// 2: rows about drops, artifacts that are fetched and go, and cancelled rollouts. 3: rows about the API.
+    /// 2: rows about drops, artifacts that are fetched and go, and cancelled rollouts. 3: about retries and rollbacks, silent
+    /// sites, edits that change nothing, and the API.
     const VERSION: u64 = 3;
     const OLDEST: u64 = 1;
 }
@@ -111,7 +112,7 @@ pub(super) fn decode<R: Record>(bytes: &[u8]) -> Result<R, Unreadable> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::SiteTime;
+    use crate::model::{SiteTime, WaveSpec};
 
     #[test]
     fn a_record_is_an_array_of_its_version_and_itself() {
@@ -152,6 +153,33 @@ mod tests {
         let by_api = serde_json::to_string(&crate::model::DeclaredBy::Api(uid)).unwrap();
         assert_eq!(by_api, r#"{"Api":"0b6f2d1e-00aa-4c51-9f00-0123456789ab"}"#);
         assert_eq!((GatewayRecord::OLDEST, GatewayRecord::VERSION), (1, 4));
+    }
+
+    #[test]
+    fn records_of_before_spread_and_gates_are_still_read() {
+        let digest = format!("sha256:{}", "ab".repeat(32));
+        let artifact = format!(r#"{{"name":"os","version":"2","digest":"{digest}","size":4,"sources":[]}}"#);
+        let second = r#"{"secs":1,"nanos":0}"#;
+        let spec = format!(
+            r#"{{"artifact":{artifact},"selector":{{"matchLabels":{{"line":"3"}}}},"strategy":{{"waves":[],"maxInFlight":"10%","maxFailures":"5%"}},"deadlines":{{"download":{second},"install":{second},"confirm":{second}}},"attempts":3,"confirmBy":"Auto","paused":false}}"#
+        );
+        let rollout = format!(r#"[3,{{"identity":"main","arrival":1,"spec":{spec},"listed":true}}]"#);
+        let rollout = decode::<RolloutRecord>(rollout.as_bytes()).unwrap();
+        assert!(rollout.spec.strategy.spread.is_none() && rollout.spec.gates.is_empty());
+        let spec = r#"{"name":"g","controllerId":"g","labels":{},"token":null,"hold":false}"#;
+        let gateway = format!(r#"[3,{{"spec":{spec},"listed":true,"presence":"Polling"}}]"#);
+        assert!(!decode::<GatewayRecord>(gateway.as_bytes()).unwrap().failed);
+    }
+
+    #[test]
+    fn records_of_before_waves_had_names_are_still_read() {
+        let wave = r#"{"size":2,"soak":{"secs":600,"nanos":0},"opened_at":7}"#;
+        let wave: crate::store::WaveRecord = serde_json::from_str(wave).unwrap();
+        assert_eq!((wave.name.as_str(), wave.asked, wave.opened_at), ("", None, Some(SiteTime(7))));
+        let spec: WaveSpec = serde_json::from_str(r#"{"size":"1","soak":{"secs":600,"nanos":0}}"#).unwrap();
+        assert_eq!(spec, WaveSpec::CANARY);
+        let site = r#"[1,{"actionBase":"1000000001","actionNext":"1000000001","rolloutNext":1,"arrivals":0}]"#;
+        assert_eq!(decode::<SiteRecord>(site.as_bytes()).unwrap().silence, None);
     }
 
     #[test]

@@ -8,8 +8,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{
-    ActionId, Client, ControllerId, DeclaredBy, Digest, FailedReason, GatewaySpec, Given, Identity, JournalEntry,
-    Presence, RolloutId, RolloutSpec, SiteTime, SkippedReason, StandingOrder, Sums, Texts, Uid, Version,
+    ActionId, Amount, Approval, ArtifactSpec, Client, ControllerId, DeclaredBy, Digest, FailedReason, GatewaySpec,
+    Given, Identity, JournalEntry, Presence, RolloutId, RolloutSpec, Selector, SiteTime, SkippedReason, Source,
+    StandingOrder, Sums, Texts, Uid, Version, WaveSpec,
 };
 
 /// One transaction: what changed in one step.
@@ -100,6 +101,12 @@ pub struct SiteRecord {
     /// The store before this one was lost: offer nothing until a person says so.
     #[serde(default)]
     pub lost: bool,
+    /// Since when so many gateways are silent that nothing is held against any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub silence: Option<SiteTime>,
+    /// When that was over last.
+    #[serde(default)]
+    pub silence_over: SiteTime,
     /// The poll interval that gateways were told last, so that a start with another one is noticed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub told: Option<Duration>,
@@ -121,6 +128,15 @@ pub struct GatewayRecord {
     pub listed: bool,
     /// Is it there?
     pub presence: Presence,
+    /// Its last attempt failed or regressed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub failed: bool,
+    /// Since when it has not been, if it was before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub silent_since: Option<SiteTime>,
+    /// When it last took an order, or all of an artifact.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub acted_at: Option<SiteTime>,
     /// The interval at which it really polls, if that is not what it was told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<Duration>,
@@ -177,6 +193,9 @@ pub struct RolloutRecord {
     pub origin: DeclaredBy,
     /// The last complete list showed it, or a drop declared it.
     pub listed: bool,
+    /// Since when it is not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unlisted_at: Option<SiteTime>,
     /// An edit of the artifact made a newer rollout of this identity.
     #[serde(default)]
     pub replaced: bool,
@@ -192,9 +211,21 @@ pub struct RolloutRecord {
     /// Its object in the API was deleted.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub deleted: bool,
+    /// Waves that a person approved on the spot.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub approved: BTreeSet<String>,
     /// When it was done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ready_at: Option<SiteTime>,
+    /// The files to which its members would go back.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub backs: Vec<ArtifactSpec>,
+    /// Since when it is rolled back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rolled_back_at: Option<SiteTime>,
+    /// The token on which it acted last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retried: Option<String>,
 }
 
 /// The frozen plan of a rollout.
@@ -204,13 +235,31 @@ pub struct FrozenRecord {
     pub total: u32,
     /// The waves.
     pub waves: Vec<WaveRecord>,
+    /// Everybody's way back is known.
+    #[serde(default)]
+    pub rollback: bool,
 }
 
 /// A wave.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WaveRecord {
+    /// What it is called; of waves of before they had names, nothing.
+    #[serde(default)]
+    pub name: String,
     /// How many members.
     pub size: u32,
+    /// What was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<Amount>,
+    /// Only these.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub selector: Option<Selector>,
+    /// Who opens it.
+    #[serde(default)]
+    pub approval: Approval,
+    /// So many must be updated.
+    #[serde(default = "WaveRecord::min_updated")]
+    pub min_updated: Amount,
     /// How long it soaks.
     pub soak: Duration,
     /// When it opened.
@@ -219,6 +268,12 @@ pub struct WaveRecord {
     /// When it was proven.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proven_at: Option<SiteTime>,
+}
+
+impl WaveRecord {
+    fn min_updated() -> Amount {
+        WaveSpec::MIN_UPDATED
+    }
 }
 
 /// Why a rollout stopped by itself.
@@ -248,6 +303,12 @@ pub struct MemberRecord {
     /// The number of the variant that it gets.
     #[serde(default)]
     pub variant: u8,
+    /// The number of its way back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub back: Option<u8>,
+    /// It is on its way back, or was.
+    #[serde(default)]
+    pub reverting: bool,
     /// How far it is. Why it waits is derived.
     pub step: StepRecord,
     /// Since when.
@@ -255,6 +316,9 @@ pub struct MemberRecord {
     /// Attempts used.
     #[serde(default)]
     pub attempts: u8,
+    /// Attempts that failed through our fault, and used none.
+    #[serde(default)]
+    pub excuses: u8,
     /// Offers that it let lie.
     #[serde(default)]
     pub not_fetched: u8,
@@ -285,6 +349,7 @@ pub enum StepRecord {
     Installing,
     Confirming,
     Updated,
+    RolledBack,
     Failed(FailedReason),
     Skipped(SkippedReason),
 }
@@ -337,6 +402,9 @@ pub struct ArtifactRecord {
     /// What rollouts called it that are gone, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<(String, Version)>,
+    /// Its size, and where the last of these had it from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept: Option<(u64, Vec<Source>)>,
 }
 
 /// A drop that was accepted.

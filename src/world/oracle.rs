@@ -257,7 +257,9 @@ impl Oracle {
         }
         let slots = self.slots;
         self.must(downloads <= slots, || format!("{downloads} gateways download, {slots} may"));
-        wrong.into_iter().for_each(|what| self.found(what));
+        for what in wrong {
+            self.found(what);
+        }
     }
 
     /// A wave opens only when half of those before it run the new version, whatever the engine believes.
@@ -292,7 +294,9 @@ impl Oracle {
                 }
             }
         }
-        wrong.into_iter().for_each(|what| self.found(what));
+        for what in wrong {
+            self.found(what);
+        }
     }
 }
 

@@ -225,7 +225,7 @@ fn unknown_and_misspelt_fields_are_refused_with_their_path() {
         &["spec.strategy.maxFailure:", "did you mean maxFailures?"],
     );
     refused_with(&rollout("r", "  Paused: true\n"), &["spec.Paused:", "did you mean paused?"]);
-    refused_with(&rollout("r", "  frobnicate: 1\n"), &["spec.frobnicate:", "known here: artifact"]);
+    refused_with(&rollout("r", "  frobnicate: 1\n"), &["spec.frobnicate:", "known here: approvedWaves"]);
     refused_with(&gateway("gw", "{controlerID: x}"), &["did you mean controllerId?"]);
     refused_with(
         &gateway("gw", "{}").replace("{name: gw}", "{name: gw, lables: {a: b}}"),
@@ -330,6 +330,33 @@ fn values_out_of_bounds_are_refused_with_their_path() {
     refused_with(&strategy("maxInFlight: \"5\""), &["spec.strategy.maxInFlight:", "without quotes"]);
     refused_with(&strategy("maxInFlight: 1.5"), &["spec.strategy.maxInFlight:"]);
     refused_with(&strategy("maxInFlight: -1"), &["spec.strategy.maxInFlight:"]);
+    let waves = |waves: &str| strategy(&format!("waves: [{waves}]"));
+    let first = "spec.strategy.waves[0]";
+    let second = "spec.strategy.waves[1]";
+    refused_with(&waves("{size: \"60%\"}, {size: \"60%\"}"), &["spec.strategy.waves: have 120%"]);
+    refused_with(&waves("{size: \"101%\"}"), &["spec.strategy.waves[0].size:", "1% to 100%"]);
+    refused_with(&waves("{size: \"50%\"}, {size: \"50%\"}, {size: 1}"), &["spec.strategy.waves[2]: can never get"]);
+    refused_with(&waves("{}, {size: 1}"), &[second, "waves[0] takes all of them"]);
+    refused_with(
+        &waves("{selector: {matchLabels: {a: b}}}, {size: 1, selector: {matchLabels: {a: b, c: d}}}"),
+        &[second, "waves[0] takes all of them"],
+    );
+    refused_with(&waves("{selector: {matchLabels: {line: b}}}"), &[first, "another \"line\" than spec.selector"]);
+    refused_with(&waves("{selector: {matchLabels: {}}}"), &["waves[0].selector: is empty"]);
+    refused_with(&waves("{name: a, size: 1}, {name: a, size: 1}"), &["waves[1].name: is \"a\", as another"]);
+    refused_with(&waves("{name: \"2\", size: 1}, {size: 1}"), &["waves[1].name: is \"2\", as another"]);
+    refused_with(&waves("{name: rest, size: 1}"), &["waves[0].name: is \"rest\""]);
+    refused_with(&waves("{name: a@b, size: 1}"), &["waves[0].name: should have"]);
+    refused_with(&waves("{size: 2, minUpdated: 3}"), &["waves[0].minUpdated: is 3", "at most 2"]);
+    refused_with(&waves("{size: 2, minUpdated: 0}"), &["waves[0].minUpdated: is 0"]);
+    refused_with(&waves("{size: 2, approval: Maybe}"), &["waves[0].approval:", "Automatic, Manual"]);
+    let approved = |approved: &str| rollout("r", &format!("  approvedWaves: [{approved}]\n"));
+    refused_with(&approved("bench@2.0"), &["spec.approvedWaves[0]: names a wave \"bench\"", "1, rest"]);
+    refused_with(&approved("bench"), &["spec.approvedWaves[0]: \"bench\" names no version", "1@2.0"]);
+    refused_with(
+        &gateway("g", "{}").replace("{name: g}", "{name: g, labels: {attr.lamplighter.dev/hw: b}}"),
+        &["metadata.labels.attr.lamplighter.dev/hw:"],
+    );
     refused_with(&strategy("waves: []"), &["spec.strategy.waves: is empty"]);
     refused_with(&strategy(&format!("waves: [{}]", "{size: 1},".repeat(17))), &["spec.strategy.waves:", "at most 16"]);
     refused_with(&strategy("waves: [{size: 1, soak: 10}]"), &["spec.strategy.waves[0].soak:"]);
@@ -513,4 +540,87 @@ fn wrong_site_files_are_refused_with_file_and_field() {
         assert!(error.contains(words) && error.contains("site.yaml"), "{words:?} is not in {error:?}");
     }
     assert!(config::load(Path::new("/dev/zero")).unwrap_err().to_string().contains("not a plain file"));
+}
+
+#[test]
+fn spread_and_gates_arrive() {
+    let spec = accepted(&rollout(
+        "r",
+        "  strategy: {spread: {label: example.com/line, maxInFlight: \"10%\", minHealthy: 1}}\n  gates: [{name: permit, file: \"/permits/{line}\"}, {http: \"http://plc.local:8080/idle/{name}\"}]\n",
+    ));
+    let spread = spec.strategy.spread.unwrap();
+    assert_eq!((spread.label.as_str(), spread.min_healthy), ("example.com/line", Some(Amount::Count(1))));
+    assert_eq!(spread.max_in_flight, Some("10%".parse().unwrap()));
+    let gates: Vec<_> = spec.gates.iter().map(|gate| (gate.name.as_deref(), gate.question.to_string())).collect();
+    assert_eq!(gates, [(Some("permit"), "/permits/{line}".into()), (None, "http://plc.local:8080/idle/{name}".into())]);
+}
+
+#[test]
+fn a_spread_that_says_nothing_or_can_never_be_met_is_refused() {
+    let spread = |text: &str| rollout("r", &format!("  strategy: {{spread: {{{text}}}}}\n"));
+    refused_with(&spread("label: line"), &["spec.strategy.spread", "neither maxInFlight nor minHealthy"]);
+    refused_with(&spread("maxInFlight: 1"), &["spec.strategy.spread.label", "is missing"]);
+    refused_with(&spread("label: \"a b\", maxInFlight: 1"), &["spread.label", "not a label's name"]);
+    refused_with(&spread("label: line, maxInFlight: 0"), &["spread.maxInFlight", "at least 1"]);
+    refused_with(&spread("label: line, minHealthy: 0"), &["spread.minHealthy", "at least 1"]);
+    refused_with(&spread("label: line, minHealthy: \"101%\""), &["spread.minHealthy"]);
+    refused_with(&spread("label: line, minHealthy: \"100%\""), &["spread.minHealthy", "is 100%", "use less"]);
+    refused_with(&spread("label: line, minHealty: 1"), &["did you mean minHealthy"]);
+}
+
+#[test]
+fn a_gate_that_can_never_be_asked_is_refused() {
+    let gate = |text: &str| rollout("r", &format!("  gates: [{text}]\n"));
+    refused_with(&gate("{}"), &["spec.gates[0]", "asks nothing"]);
+    refused_with(&gate("{file: /a, http: \"http://b/\"}"), &["spec.gates[0]", "both file and http"]);
+    refused_with(&gate("{file: permits}"), &["spec.gates[0].file", "absolute path"]);
+    refused_with(&gate("{file: /permits/../etc/shadow}"), &["spec.gates[0].file", "'..'"]);
+    refused_with(&gate("{file: \"/permits/{line\"}"), &["spec.gates[0].file", "brace"]);
+    refused_with(&gate("{file: \"/permits/{a b}\"}"), &["spec.gates[0].file", "no label's name"]);
+    refused_with(&gate("{http: \"http://{line}/x\"}"), &["spec.gates[0].http", "gates.allowHosts"]);
+    refused_with(&gate("{http: \"ftp://plc/x\"}"), &["spec.gates[0].http", "http:"]);
+    refused_with(&gate("{http: \"http://u:secret@plc/x\"}"), &["spec.gates[0].http", "password"]);
+    let nine = vec!["{file: /a}"; 9].join(", ");
+    refused_with(&gate(&nine), &["spec.gates", "at most 8"]);
+}
+
+#[test]
+fn what_gates_may_ask_and_the_sites_cap_are_checked() {
+    let site = |more: &str| {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("site.yaml");
+        let head = "apiVersion: lamplighter.dev/v1alpha1\nkind: SiteConfig\nsite: hall-7\nstate: s\nintake: {manifests: [m]}\ndevices: {listen: \"127.0.0.1:0\", insecure: true}\n";
+        std::fs::write(&file, format!("{head}{more}\n")).unwrap();
+        config::load(&file).map_err(|error| error.to_string())
+    };
+    let good =
+        site("gates: {allowPaths: [/permits/**], allowHosts: [\"plc.local:8080\"]}\nlimits: {maxInFlight: 7}").unwrap();
+    assert_eq!((good.max_in_flight, good.gates.paths.len(), good.gates.hosts.len()), (7, 1, 1));
+    let plain = site("").unwrap();
+    assert_eq!((plain.max_in_flight, plain.gates), (100, model::GateAllowance::default()), "nothing may be asked");
+    for (bad, word) in [
+        ("gates: {allowPaths: [/**]}", "gates.allowPaths[0]"),
+        ("gates: {allowPaths: [/a, b]}", "gates.allowPaths[1]"),
+        ("gates: {allowHosts: [plc/x]}", "gates.allowHosts[0]"),
+        ("limits: {maxInFlight: 0}", "limits.maxInFlight: is 0; use at least 1"),
+    ] {
+        let why = site(bad).unwrap_err();
+        assert!(why.contains(word), "{bad}: {why}");
+    }
+}
+
+#[test]
+fn waves_are_named_by_their_place_and_approved_for_one_version() {
+    let spec = accepted(&rollout(
+        "r",
+        "  strategy: {waves: [{name: bench, selector: {matchLabels: {role: bench, attr.lamplighter.dev/hw: b}}, minUpdated: \"100%\"}, {size: \"10%\"}, {approval: Manual}]}\n  approvedWaves: [3@2.0, gone@1.0, 2@2.0]\n",
+    ));
+    let [bench, few, all] = &spec.strategy.waves[..] else { panic!("{:?}", spec.strategy.waves) };
+    assert_eq!((bench.name_at(0).as_ref(), few.name_at(1).as_ref()), ("bench", "2"));
+    assert_eq!((bench.size, bench.min_updated), ("100%".parse().unwrap(), "100%".parse().unwrap()));
+    assert_eq!((few.min_updated, few.selector.clone()), (WaveSpec::MIN_UPDATED, None));
+    assert_eq!((all.size, all.approval), (WaveSpec::REST.size, model::Approval::Manual));
+    assert!(spec.approved_waves.iter().eq(["2", "3"]));
+    // the last wave may still say that it takes all
+    accepted(&rollout("r", "  strategy: {waves: [{size: 1}, {size: \"40%\"}, {name: rest, size: \"100%\"}]}\n"));
 }

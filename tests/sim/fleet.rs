@@ -71,19 +71,30 @@ pub fn rollout(version: &str) -> RolloutSpec {
             waves: vec![first, WaveSpec { soak: minutes(3), ..WaveSpec::REST }],
             max_in_flight: "40%".parse().unwrap(),
             max_failures: Amount::Count(1_000_000),
+            ..Strategy::default()
         },
+        gates: Vec::new(),
         deadlines: Deadlines { download: minutes(5), install: minutes(4), confirm: minutes(5), cancel: minutes(4) },
         attempts: 3,
         max_bytes: None,
         confirm_by: ConfirmBy::Auto,
         windows: Windows::default(),
+        allow_downgrade: false,
         paused: false,
         cancelled: false,
+        retry_token: None,
+        approved_waves: [].into(),
     }
 }
 
 pub fn settings(slots: u32) -> Settings {
-    Settings { poll_interval: POLL, download_slots: slots, version_keys: [].into(), time_zone: Zone::utc() }
+    Settings {
+        poll_interval: POLL,
+        download_slots: slots,
+        max_in_flight: 1_000,
+        version_keys: [].into(),
+        time_zone: Zone::utc(),
+    }
 }
 
 pub fn setting(slots: u32) -> Setting {

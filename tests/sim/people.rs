@@ -101,7 +101,7 @@ fn waves_open_one_after_the_other_and_only_on_proof() {
         let mut cast = cast(seed, 30, &[Fate::Good, Fate::Good, Fate::Noisy, Fate::Cut(1), Fate::Fails(u8::MAX)]);
         everybody_reports(&mut cast);
         let mut spec = fleet::rollout(NEW);
-        let wave = |size: &str| WaveSpec { size: size.parse().unwrap(), soak: minutes(4) };
+        let wave = |size: &str| WaveSpec { size: size.parse().unwrap(), soak: minutes(4), ..WaveSpec::REST };
         spec.strategy.waves = vec![wave("1"), wave("10%"), wave("30%"), wave("100%")];
         let endings = if seed % 2 == 0 { calm() } else { storm(seed, 20) };
         let mut world = declared_world(seed, &cast, disk::memory(), vec![(0, declared(&cast, &[], spec))], endings);

@@ -6,7 +6,7 @@ use std::time::Duration;
 use reqwest::{Certificate, Client, redirect};
 
 use super::error::RemoteError;
-use super::resolve::Resolver;
+use crate::names::Resolver;
 
 /// Name, connection and TLS handshake together.
 const CONNECT: Duration = Duration::from_secs(30);

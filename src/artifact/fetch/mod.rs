@@ -8,7 +8,6 @@ mod error;
 mod oci;
 mod pace;
 mod request;
-mod resolve;
 mod retry_after;
 mod token;
 
@@ -24,12 +23,12 @@ use tokio::time::{Instant, sleep};
 use super::part::Part;
 use super::{ArtifactError, Cache};
 use crate::model::{ArtifactSpec, HttpUrl, Origin, Source, Sums};
+use crate::names::Resolver;
 use answer::Meaning;
 use body::End;
 use credential::Credentials;
 use pace::Pace;
 use request::Session;
-use resolve::Resolver;
 
 pub use error::{CredentialError, RemoteError};
 pub use pace::LeastSpeed;

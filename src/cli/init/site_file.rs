@@ -41,6 +41,7 @@ devices:
 
 # limits:
 #   diskReserve: 256Mi
+#   maxInFlight: 100
 "
     )
 }

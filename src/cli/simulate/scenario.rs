@@ -62,9 +62,7 @@ pub(super) fn play(name: &str, seed: u64, output: Output) -> anyhow::Result<Exit
     let scenario = match Scenario::read(&text, seed) {
         Ok(scenario) => scenario,
         Err(refused) => {
-            let mut complaint = format!("{name}:");
-            refused.0.iter().for_each(|why| complaint += &format!("\n  {why}"));
-            return Ok(bad_input(&complaint));
+            return Ok(bad_input(&format!("{name}:\n  {}", refused.0.join("\n  "))));
         }
     };
     let started = Instant::now();
@@ -120,11 +118,11 @@ fn text_of(report: &Report) -> String {
         };
     }
     let never = "nothing happened that must never happen";
-    match played.wrong.is_empty() {
-        true => _ = writeln!(text, "{}  {never}", screen.paint(Style::Good, "yes")),
-        false => played.wrong.iter().for_each(|wrong| {
-            let _ = writeln!(text, "{}  {never}; but: {wrong}", screen.paint(Style::Bad, "NO "));
-        }),
+    if played.wrong.is_empty() {
+        let _ = writeln!(text, "{}  {never}", screen.paint(Style::Good, "yes"));
+    }
+    for wrong in &played.wrong {
+        let _ = writeln!(text, "{}  {never}; but: {wrong}", screen.paint(Style::Bad, "NO "));
     }
     let virtual_time = format_duration(Duration::from_secs(played.virtual_seconds));
     let _ = writeln!(

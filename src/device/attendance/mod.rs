@@ -103,6 +103,10 @@ impl Attendance {
         let mut events: Vec<Event> = self.heard(id, now).into_iter().collect();
         let pacing = self.pacing.of(id.as_str());
         let track = self.track(id);
+        // who counted as there when the site started is told of as well: only now is it known
+        if !std::mem::replace(&mut track.told, true) && events.is_empty() {
+            events.push(Event::Seen(id.clone()));
+        }
         if track.polled(now, pacing) {
             events.push(Event::Pace(id.clone(), track.pace()));
         }

@@ -79,7 +79,11 @@ fn after_a_start_nobody_is_offline_before_offline_after_and_whoever_polled_count
 
     let mut presence = Attendance::new(PACING);
     presence.start(at(5_000), [(gateway(), State::Polling, None, Client::Generic)]);
-    assert_eq!(presence.poll(&gateway(), at(5_119), None), [], "the time the site was down is no gap");
+    let seen = [Event::Seen(gateway())];
+    assert_eq!(presence.poll(&gateway(), at(5_119), None), seen, "the time the site was down is no gap");
+    assert_eq!(presence.poll(&gateway(), at(5_179), None), []);
+    presence.resume(at(9_000));
+    assert_eq!(presence.poll(&gateway(), at(9_001), None), seen, "nor is the time that it stood still");
     assert_eq!(presence.interval("gw-8"), PACING.told);
 }
 
@@ -130,7 +134,7 @@ fn a_faster_rhythm_brings_the_deadline_forward() {
 fn the_loop_is_told_about_the_first_poll_from_a_time_on_and_only_that() {
     let mut presence = started(State::Polling);
     let from = Some(at(100));
-    assert_eq!(presence.poll(&gateway(), at(99), from), []);
+    assert_eq!(presence.poll(&gateway(), at(99), from), [Event::Seen(gateway())]);
     assert_eq!(presence.poll(&gateway(), at(100), from), [Event::Polled(gateway())]);
     assert_eq!(presence.poll(&gateway(), at(120), from), []);
     assert_eq!(presence.poll(&gateway(), at(140), Some(at(130))), [Event::Polled(gateway())]);
@@ -181,7 +185,7 @@ fn rhu_is_not_quiet_for_five_minutes_after_a_start_or_an_error_of_ours() {
     let mut presence = Attendance::new(PACING);
     presence.start(at(0), [(gateway(), State::Polling, None, Client::Rauc)]);
     assert_eq!(presence.due(at(299)), [], "it may have polled while the site was down");
-    assert_eq!(presence.poll(&gateway(), at(300), None), []);
+    assert_eq!(presence.poll(&gateway(), at(300), None), [Event::Seen(gateway())]);
     presence.poll(&gateway(), at(360), None);
     presence.excuse(&gateway());
     assert_eq!(presence.due(at(660)), []);

@@ -17,6 +17,8 @@ pub(super) struct Track {
     /// The last sign of life, or the start of the site.
     heard: SiteTime,
     polled: Option<SiteTime>,
+    /// That it polled since the site started, or stood still, was told.
+    pub(super) told: bool,
     /// The last four gaps between polls, the newest last.
     gaps: [Duration; 4],
     pace: Duration,
@@ -54,6 +56,7 @@ impl Track {
             state,
             heard: now,
             polled: None,
+            told: false,
             gaps,
             pace,
             client,
@@ -90,7 +93,7 @@ impl Track {
 
     /// It may have polled while nobody could hear it.
     pub(super) fn excuse_silence(&mut self, now: SiteTime) {
-        self.heard = now;
+        (self.heard, self.told) = (now, false);
     }
 
     /// A poll; true if its pace changed by it.

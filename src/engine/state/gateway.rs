@@ -18,6 +18,14 @@ pub struct Gateway {
     pub listed: bool,
     /// Is it there?
     pub presence: Presence,
+    /// It polled since the process started, or stood still. Not on disk.
+    pub heard: bool,
+    /// Its last attempt failed or regressed: it does not count as healthy before it was updated.
+    pub failed: bool,
+    /// Since when it has not been, if it was before.
+    pub silent_since: Option<SiteTime>,
+    /// When it last took an order, or all of an artifact.
+    pub acted_at: Option<SiteTime>,
     /// The interval at which it really polls, if that is not what it was told.
     pub interval: Option<Duration>,
     /// Which client it runs.
@@ -76,6 +84,10 @@ impl Gateway {
             origin,
             listed: true,
             presence: Presence::Never,
+            heard: false,
+            failed: false,
+            silent_since: None,
+            acted_at: None,
             interval: None,
             client: Client::Generic,
             attributes: Texts::new(),

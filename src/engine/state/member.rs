@@ -12,6 +12,10 @@ pub struct Member {
     pub joiner: bool,
     /// Which of the rollout's files it gets; chosen when it is frozen or joins, and never again.
     pub variant: u8,
+    /// Which of the rollout's ways back it takes if that is rolled back.
+    pub back: Option<u8>,
+    /// It is on its way back, or was: everything below is about that.
+    pub reverting: bool,
     /// Its place in the order; derived.
     pub key: u64,
     /// How far it is.
@@ -20,6 +24,8 @@ pub struct Member {
     pub since: SiteTime,
     /// Attempts used.
     pub attempts: u8,
+    /// Attempts that failed through our fault, and used none.
+    pub excuses: u8,
     /// Offers that it let lie.
     pub not_fetched: u8,
     /// Not before this time.
@@ -49,6 +55,8 @@ pub enum Step {
     Confirming,
     /// Done.
     Updated,
+    /// Back on what it ran before.
+    RolledBack,
     /// Ended without success.
     Failed(FailedReason),
     /// Needs nothing from this rollout.
@@ -58,7 +66,7 @@ pub enum Step {
 impl Step {
     /// Nothing that a gateway says on its order moves it any more.
     pub fn is_terminal(self) -> bool {
-        matches!(self, Self::Updated | Self::Failed(_) | Self::Skipped(_))
+        matches!(self, Self::Updated | Self::RolledBack | Self::Failed(_) | Self::Skipped(_))
     }
 
     /// Between offer and end: counts for `maxInFlight`.
@@ -75,6 +83,7 @@ impl Step {
             Self::Installing => "Installing",
             Self::Confirming => "Confirming",
             Self::Updated => "Updated",
+            Self::RolledBack => "RolledBack",
             Self::Failed(_) => "Failed",
             Self::Skipped(_) => "Skipped",
         }
@@ -88,10 +97,13 @@ impl Member {
             wave: None,
             joiner,
             variant: 0,
+            back: None,
+            reverting: false,
             key,
             step: Step::Waiting(WaitingReason::Unlisted),
             since: now,
             attempts: 0,
+            excuses: 0,
             not_fetched: 0,
             retry_at: None,
             action: None,
@@ -99,6 +111,11 @@ impl Member {
             message: None,
             reported: None,
         }
+    }
+
+    /// The name of its step, as in status and docs.
+    pub fn step_name(&self) -> &'static str {
+        if self.reverting && !self.step.is_terminal() { "RollingBack" } else { self.step.name() }
     }
 
     /// Its order, while the gateway may still have it.
@@ -126,6 +143,11 @@ impl Member {
     /// The gateway took the order at some time: offline is no excuse any more.
     pub fn ever_fetched(&self) -> bool {
         self.action.as_ref().is_some_and(|action| action.ever_fetched)
+    }
+
+    /// The gateway took an order of this rollout, if only in a run before this one.
+    pub fn took_an_order(&self) -> bool {
+        self.action.as_ref().is_some_and(|action| action.ever_fetched || !action.aliases.is_empty())
     }
 
     /// The gateway has the order in hand now.

@@ -1,6 +1,7 @@
 //! What the site knows. Rebuilt from the records after every start; the few fields that are not on disk say so.
 
 mod action;
+mod gate;
 mod gateway;
 mod member;
 mod orders;
@@ -10,14 +11,15 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 pub use action::Action;
+pub use gate::GateSaid;
 pub use gateway::{Gateway, Served};
 pub use member::{Member, Step};
 pub use orders::Orders;
 pub use rollout::{Frozen, Rollout, Tripped, Wave};
 
 use crate::model::{
-    ActionId, Client, ControllerId, Digest, Dispute, ObjectName, Presence, Refusal, RolloutId, Settings, Sums, Uid,
-    Version, poll_interval,
+    ActionId, Client, ControllerId, Digest, Dispute, GateKey, ObjectName, Presence, Refusal, RolloutId, Settings,
+    SiteTime, Source, Sums, Uid, Version, poll_interval,
 };
 
 /// Everything.
@@ -38,6 +40,10 @@ pub struct State {
     pub drops: BTreeMap<Digest, u64>,
     /// What people said on the spot, and has not been lifted.
     pub orders: Orders,
+    /// What gates said when they were asked last. Not on disk: an answer is good for seconds.
+    pub gates: BTreeMap<GateKey, GateSaid>,
+    /// What was asked before has no meaning any more: the process started or stood still then. Not on disk.
+    pub asks_since: SiteTime,
     /// The first complete list of this process came. Not on disk: every start reads the manifests again.
     pub listed: bool,
     /// What the last list refused. Not on disk.
@@ -72,6 +78,10 @@ pub struct Site {
     pub arrivals: u64,
     /// The store before this one was lost: nothing is offered until a person says so.
     pub lost: bool,
+    /// Since when so many gateways are silent that nothing is held against any.
+    pub silence: Option<SiteTime>,
+    /// When that was over last.
+    pub silence_over: SiteTime,
     /// The poll interval that gateways were told last; what the site file says now may be another one.
     pub told: Option<Duration>,
     /// The cluster that the site belongs to, once its API server gave a complete list.
@@ -87,6 +97,8 @@ pub struct Artifact {
     pub failed: Option<String>,
     /// What rollouts called it that are gone, oldest first: name and version.
     pub names: Vec<(String, Version)>,
+    /// Its size, and where the last of these had it from.
+    pub kept: Option<(u64, Vec<Source>)>,
 }
 
 impl State {

@@ -1,12 +1,14 @@
 //! A rollout, its frozen plan, and why it stopped by itself.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::time::Duration;
 
 use super::Member;
 use crate::engine::window::Gate;
-use crate::model::{ControllerId, DeclaredBy, Identity, RolloutSpec, SiteTime};
+use crate::model::{
+    Amount, Approval, ArtifactSpec, ControllerId, DeclaredBy, Identity, RolloutSpec, Selector, SiteTime,
+};
 
 /// A rollout.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,6 +23,8 @@ pub struct Rollout {
     pub origin: DeclaredBy,
     /// The last complete list of its origin showed it, or a drop declared it.
     pub listed: bool,
+    /// Since when it is not.
+    pub unlisted_at: Option<SiteTime>,
     /// An edit of the artifact made a newer rollout of this identity.
     pub replaced: bool,
     /// The frozen plan.
@@ -31,10 +35,22 @@ pub struct Rollout {
     pub cancelled: bool,
     /// Its object in the API was deleted: it is forgotten once nothing of it is under way.
     pub deleted: bool,
+    /// Waves that a person approved on the spot.
+    pub approved: BTreeSet<String>,
     /// When it was done.
     pub ready_at: Option<SiteTime>,
     /// Its members; before the freeze those that would be.
     pub members: BTreeMap<ControllerId, Member>,
+    /// The files to which its members would go back, if it is rolled back; each once.
+    pub backs: Vec<ArtifactSpec>,
+    /// Since when it is rolled back.
+    pub rolled_back_at: Option<SiteTime>,
+    /// So many did not come back that nobody else is sent; derived.
+    pub rollback_stalled: bool,
+    /// The token with which it was declared last, and on which it acted.
+    pub retried: Option<String>,
+    /// Gateways were served another file of its name and version; derived.
+    pub conflict: bool,
     /// The members in the order in which they are offered; derived.
     pub queue: Rc<[ControllerId]>,
     /// When something is due in it; derived.
@@ -50,13 +66,25 @@ pub struct Frozen {
     pub total: u32,
     /// The waves; never empty.
     pub waves: Vec<Wave>,
+    /// Everybody's way back is known.
+    pub rollback: bool,
 }
 
 /// A wave.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wave {
-    /// How many members.
+    /// What it is called, unique in its rollout.
+    pub name: String,
+    /// How many members; zero only if its selector matches nobody, and then it cannot open.
     pub size: u32,
+    /// What was asked for; not known of waves of before it was kept.
+    pub asked: Option<Amount>,
+    /// Only these.
+    pub selector: Option<Selector>,
+    /// Who opens it.
+    pub approval: Approval,
+    /// So many must be updated.
+    pub min_updated: Amount,
     /// How long it soaks.
     pub soak: Duration,
     /// When it opened.

@@ -74,15 +74,21 @@ pub(super) fn newest<'s>(state: &'s State, id: &ControllerId) -> Option<(&'s Rol
 fn member_line(rollout: &Rollout, member: &Member) -> MemberLine {
     MemberLine {
         rollout: rollout.identity.to_string(),
-        step: member.step.name().into(),
-        reason: reason(member.step),
+        step: member.step_name().into(),
+        reason: reason(member),
         attempts: member.attempts,
         action: member.action.as_ref().map(|action| action.id.get()),
     }
 }
 
+/// The reason that goes with a step; of one on its way back, how far it is.
+pub(super) fn reason(member: &Member) -> Option<String> {
+    let far = || (member.step_name() != member.step.name()).then(|| member.step.name().to_owned());
+    step_reason(member.step).or_else(far)
+}
+
 /// The reason that goes with a step.
-pub(super) fn reason(step: Step) -> Option<String> {
+pub(super) fn step_reason(step: Step) -> Option<String> {
     match step {
         Step::Waiting(reason) => Some(reason.to_string()),
         Step::Failed(reason) => Some(reason.to_string()),

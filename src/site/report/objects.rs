@@ -89,6 +89,7 @@ fn counts(rollout: &Rollout) -> Summary {
         failed: count(counted.failed),
         skipped: count(counted.skipped),
         offline: count(counted.offline),
+        rolled_back: count(counted.rolled_back),
     }
 }
 
@@ -120,7 +121,7 @@ fn failures(state: &State, rollout: &Rollout) -> Vec<FailureStatus> {
     failed.sort_by_key(|(_, member)| std::cmp::Reverse(member.since));
     let line = |(id, member): (&ControllerId, &Member)| FailureStatus {
         gateway: state.gateways.get(id).map_or_else(|| id.to_string(), |gateway| gateway.spec.name.clone()),
-        reason: reason(member.step).unwrap_or_default(),
+        reason: reason(member).unwrap_or_default(),
         message: member.message.as_deref().unwrap_or_default().chars().take(LONGEST).collect(),
     };
     failed.into_iter().take(MOST_FAILURES).map(line).collect()
@@ -142,7 +143,7 @@ fn gateway(state: &State, name: &str) -> Option<Report> {
     let update = membership.map(|(rollout, member)| UpdateStatus {
         rollout: rollout.identity.to_string(),
         step: member.step.name().into(),
-        reason: reason(member.step),
+        reason: reason(member),
         attempt: member.attempts.into(),
         action: member.action.as_ref().map(|action| action.id.get()),
     });
@@ -162,10 +163,11 @@ fn online(presence: Presence) -> Condition {
 /// How a gateway stands by its part in the newest rollout.
 fn standing(member: Option<&Member>) -> (&'static str, String, &str) {
     let Some(member) = member else { return ("Ready", "NoRollout".into(), "") };
-    let word = reason(member.step).unwrap_or_else(|| member.step.name().into());
+    let word = reason(member).unwrap_or_else(|| member.step.name().into());
     match member.step {
         Step::Updated | Step::Skipped(_) => ("Ready", word, ""),
         Step::Failed(reason) => ("Stalled", word, member.message.as_deref().unwrap_or(reason.meaning())),
+        Step::RolledBack => ("Stalled", word, "it is back on the version that it had before"),
         Step::Waiting(reason) => ("Reconciling", word, reason.meaning()),
         _ => ("Reconciling", word, ""),
     }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::gateways::reason;
+use super::gateways::step_reason;
 use super::names;
 use super::order::OrderLine;
 use super::stops::stops;
@@ -184,7 +184,7 @@ fn member_line(state: &State, planned: &Planned<'_>) -> PlannedLine {
     let (step, why) = match (planned.skip, planned.step) {
         (Some(skip), _) => ("Skipped", Some(skip.to_string())),
         (None, Step::Waiting(_)) => ("Waiting", planned.holds.map(|reason| reason.to_string())),
-        (None, step) => (step.name(), reason(step)),
+        (None, step) => (step.name(), step_reason(step)),
     };
     PlannedLine {
         gateway: gateway.map_or_else(|| planned.gateway.to_string(), |gateway| gateway.spec.name.clone()),

@@ -7,7 +7,7 @@ use super::artifacts::ProgressLine;
 use super::order::{OrderLine, standing_orders};
 use super::{GuesserLine, PendingLine};
 use crate::artifact::Progress;
-use crate::engine::{self, Member, Phase, Rollout, State, Step, Steps, Summary, steps, summary};
+use crate::engine::{self, Member, Phase, Rollout, Standing, State, Step, Steps, Summary, WaveView, steps, summary};
 use crate::intake::drops::DropLine;
 use crate::model::{ArtifactSpec, Digest, Dispute, Refusal, SiteTime, SkippedReason};
 
@@ -31,6 +31,9 @@ pub struct Status {
     pub clock: Option<ClockLine>,
     /// The store before this one was lost, and nobody has said `resume` yet.
     pub store_lost: bool,
+    /// For how long so many gateways have been silent that deadlines stand still.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub silent_seconds: Option<u64>,
     /// The rollouts, newest first.
     pub rollouts: Vec<RolloutLine>,
     /// The newest orders that people gave on the spot and that stand.
@@ -150,6 +153,9 @@ pub struct RolloutLine {
     /// When updates may start next, while they may not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub opens: Option<OpensLine>,
+    /// What was edited and came too late to change anything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub change_ignored: Option<String>,
     /// Its waves; empty before the first opened.
     pub waves: Vec<WaveLine>,
     /// How many members are at which step.
@@ -199,9 +205,25 @@ pub struct VariantLine {
 
 /// A wave.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct WaveLine {
+    /// What it is called.
+    #[serde(default)]
+    pub name: String,
     /// How many members.
     pub size: u32,
+    /// So many are updated, or had the version already.
+    #[serde(default)]
+    pub updated: u32,
+    /// So many failed.
+    #[serde(default)]
+    pub failed: u32,
+    /// `NotOpen`, `ApprovalNeeded`, `Open`, `Soaking`, `Unproven` or `Proven`.
+    #[serde(default)]
+    pub state: String,
+    /// For how long it is watched yet, while it is `Soaking`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub soak_seconds: Option<u64>,
     /// It opened.
     pub opened: bool,
     /// It is proven.
@@ -238,6 +260,7 @@ pub fn status(
         site_file: None,
         clock: None,
         store_lost: state.site.lost,
+        silent_seconds: state.site.silence.map(|since| now.since(since).as_secs()),
         rollouts: rollouts.into_iter().map(|rollout| rollout_line(state, rollout, now, &progress)).collect(),
         orders,
         orders_total,
@@ -285,7 +308,6 @@ pub(super) fn rollout_line(
         Phase::Reconciling(reason, message) => ("Reconciling", reason.to_string(), message),
         Phase::Stalled(reason, message) => ("Stalled", reason.to_string(), message),
     };
-    let waves = rollout.frozen.iter().flat_map(|frozen| &frozen.waves);
     RolloutLine {
         name: rollout.identity.to_string(),
         artifact: artifact_line(state, rollout, progress),
@@ -294,11 +316,32 @@ pub(super) fn rollout_line(
         message,
         window: rollout.gate.as_ref().map(|gate| gate.says.map_or("Unknown".into(), |says| format!("{says:?}"))),
         opens: OpensLine::of(rollout, now),
-        waves: waves
-            .map(|w| WaveLine { size: w.size, opened: w.opened_at.is_some(), proven: w.proven_at.is_some() })
-            .collect(),
+        change_ignored: engine::ignored(rollout),
+        waves: engine::waves(state, rollout).iter().map(|wave| wave_line(wave, now)).collect(),
         steps: steps(rollout),
         summary: summary(rollout),
+    }
+}
+
+fn wave_line(wave: &WaveView, now: SiteTime) -> WaveLine {
+    let (state, soak) = match wave.standing {
+        Standing::NotOpen => ("NotOpen", None),
+        Standing::ApprovalNeeded => ("ApprovalNeeded", None),
+        Standing::Open => ("Open", None),
+        Standing::Soaking(until) => ("Soaking", Some(until.since(now).as_secs())),
+        Standing::Unproven => ("Unproven", None),
+        Standing::Proven => ("Proven", None),
+    };
+    let opened = !matches!(wave.standing, Standing::NotOpen | Standing::ApprovalNeeded);
+    WaveLine {
+        name: wave.name.to_owned(),
+        size: wave.size,
+        updated: wave.updated,
+        failed: wave.failed,
+        state: state.into(),
+        soak_seconds: soak,
+        opened,
+        proven: wave.standing == Standing::Proven,
     }
 }
 

@@ -68,6 +68,9 @@ pub struct MemberWhy {
     pub reason: Option<String>,
     /// What step and reason mean.
     pub meaning: String,
+    /// What it waits for just now: which cap, which line, which gate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub because: Option<String>,
     /// What a person can do; nothing, if that is so.
     pub remedy: Option<String>,
     /// What has to happen before it goes on.
@@ -83,6 +86,12 @@ pub struct MemberWhy {
     pub opens: Option<OpensLine>,
     /// Its wave, from 1.
     pub wave: Option<u32>,
+    /// What its wave is called, if not by its place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wave_name: Option<String>,
+    /// What was edited in the rollout and came too late to change anything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub change_ignored: Option<String>,
     /// Attempts used, and allowed.
     pub attempts: (u8, u8),
     /// What was sent to it, if that is more than one artifact.
@@ -138,8 +147,8 @@ pub fn why(
 ) -> Option<Why> {
     let (id, gateway) = names::gateway(state, who)?;
     let mut rollouts: Vec<_> =
-        state.rollouts.values().filter_map(|rollout| Some((rollout, rollout.members.get(id)?))).collect();
-    rollouts.sort_by_key(|(rollout, _)| std::cmp::Reverse(rollout.arrival));
+        state.rollouts.iter().filter_map(|(at, rollout)| Some(((*at, rollout), rollout.members.get(id)?))).collect();
+    rollouts.sort_by_key(|((_, rollout), _)| std::cmp::Reverse(rollout.arrival));
     let progress = progress(id);
     Some(Why {
         running: true,
@@ -155,7 +164,10 @@ pub fn why(
         attributes: gateway.attributes.clone(),
         rollouts: rollouts
             .into_iter()
-            .map(|(rollout, member)| member_why(state, rollout, member, now, progress.as_ref()))
+            .map(|((at, rollout), member)| MemberWhy {
+                because: engine::because(state, now, at, id),
+                ..member_why(state, rollout, member, now, progress.as_ref())
+            })
             .collect(),
         journal: journal.iter().filter(|row| row.gateway.as_deref() == Some(id.as_str())).map(journal_line).collect(),
     })
@@ -173,12 +185,17 @@ fn member_why(
     let current = progress.filter(|progress| member.open_action().is_some_and(|order| order.id == progress.action));
     MemberWhy {
         rollout: rollout.identity.to_string(),
-        version: rollout.spec.artifact.key.to_string(),
+        version: rollout.file_for(member).key.to_string(),
         variant: variant(rollout, member),
-        step: member.step.name().into(),
+        step: member.step_name().into(),
         step_seconds: now.since(member.since).as_secs(),
-        reason: reason(member.step),
-        meaning: meaning.into(),
+        reason: reason(member),
+        meaning: if member.reverting {
+            format!("it goes back to what it ran before: {meaning}")
+        } else {
+            meaning.into()
+        },
+        because: None,
         remedy: (remedy != NOTHING).then(|| remedy.into()),
         expected: engine::expected(state, rollout, member, now).map(|expected| ExpectedLine::of(expected, now)),
         stops: if member.step == Step::Waiting(WaitingReason::Paused) {
@@ -191,6 +208,8 @@ fn member_why(
             .then(|| OpensLine::of(rollout, now))
             .flatten(),
         wave: member.wave.map(|at| u32::from(at) + 1),
+        wave_name: wave_name(rollout, member),
+        change_ignored: engine::ignored(rollout),
         attempts: (member.attempts, rollout.spec.attempts),
         sent: (member.spent > size).then(|| member.sent(size)),
         action: member.action.as_ref().map(|action| action.id.get()),
@@ -200,6 +219,12 @@ fn member_why(
             None => format!("{}/{}", progress.done, progress.of),
         }),
     }
+}
+
+fn wave_name(rollout: &Rollout, member: &Member) -> Option<String> {
+    let at = member.wave?;
+    let wave = rollout.frozen.as_ref()?.waves.get(usize::from(at))?;
+    (wave.name != (at + 1).to_string()).then(|| wave.name.clone())
 }
 
 fn variant(rollout: &Rollout, member: &Member) -> Option<u32> {
@@ -223,6 +248,7 @@ fn words(step: Step) -> (&'static str, &'static str) {
         Step::Installing => ("the gateway has the whole artifact and has not said yet how it went", NOTHING),
         Step::Confirming => ("the gateway says that it is done; the proof of it is awaited", NOTHING),
         Step::Updated => ("the gateway is on the rollout's version", NOTHING),
+        Step::RolledBack => ("the gateway is there", NOTHING),
     }
 }
 
@@ -231,7 +257,7 @@ fn due(member: &Member, now: SiteTime) -> Option<u64> {
     let next = match member.step {
         Step::Waiting(WaitingReason::Cancelling) => member.open_action()?.deadline,
         Step::Waiting(_) => member.retry_at,
-        Step::Updated | Step::Failed(_) | Step::Skipped(_) => None,
+        Step::Updated | Step::RolledBack | Step::Failed(_) | Step::Skipped(_) => None,
         _ => member.action.as_ref()?.deadline,
     };
     next.map(|at| at.since(now).as_secs())

@@ -26,6 +26,7 @@ pub type Shipped = (&'static str, &'static str);
 /// All that come with Lamplighter.
 pub const SHIPPED: &[Shipped] = &[
     ("canary-friday", include_str!("../scenarios/canary-friday.yaml")),
+    ("dead-switch", include_str!("../scenarios/dead-switch.yaml")),
     ("late-joiner", include_str!("../scenarios/late-joiner.yaml")),
     ("plant-shutdown", include_str!("../scenarios/plant-shutdown.yaml")),
 ];

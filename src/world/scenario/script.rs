@@ -61,7 +61,9 @@ impl Script {
             }
             writer.event(&field, at, event)?;
         }
-        joins.into_iter().for_each(|join| writer.join(join));
+        for join in joins {
+            writer.join(join);
+        }
         Ok(writer.script)
     }
 }

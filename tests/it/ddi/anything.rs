@@ -103,6 +103,8 @@ fn about(event: &Event) -> Option<&ControllerId> {
         | Event::Feedback(id, ..)
         | Event::CancelFeedback(id, ..) => Some(id),
         Event::Started
+        | Event::StoodStill
+        | Event::Gate(..)
         | Event::StoreLost(_)
         | Event::Configured(..)
         | Event::Listed(_)

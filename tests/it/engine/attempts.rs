@@ -240,7 +240,7 @@ fn an_old_ids_failure_counts_only_while_the_newer_id_is_unfetched() {
 #[test]
 fn the_aliases_of_an_order_are_bounded() {
     let mut site = Site::rolling(1, |_| {});
-    for _ in 0..50 {
+    for _ in 0..30 {
         site.download("g1");
         site.says("g1", Feedback { excused: true, ..failure() });
         site.wait(site.member("g1").retry_at.unwrap().since(site.now));
@@ -261,6 +261,27 @@ fn what_fails_again_and_again_through_our_fault_is_tried_less_and_less_often() {
     }
     assert_eq!(waits, [1, 2, 4, 8, 16, 32, 60, 60, 60]);
     assert_eq!(site.member("g1").attempts, 0);
+}
+
+#[test]
+fn our_faults_excuse_no_more_than_32_attempts_also_over_restarts() {
+    let mut site = Site::rolling(1, |spec| spec.attempts = 2);
+    let fails = |site: &mut Site| {
+        site.fetch("g1");
+        site.says("g1", Feedback { excused: true, ..failure() });
+        site.restart();
+        site.list();
+        let again = site.member("g1").retry_at.map(|at| at.since(site.now));
+        site.wait(again.unwrap_or_default());
+    };
+    let begun = site.now;
+    (0..32).for_each(|_| fails(&mut site));
+    assert!(site.now.since(begun) > minutes(24 * 60), "a day of trouble of ours costs nobody an attempt");
+    assert_eq!(site.member("g1").attempts, 0);
+    fails(&mut site);
+    assert_eq!((site.at("g1"), site.member("g1").attempts), (Step::Offered, 1));
+    fails(&mut site);
+    assert_eq!(site.at("g1"), Step::Failed(FailedReason::Reported));
 }
 
 #[test]
@@ -413,7 +434,7 @@ fn a_file_served_for_an_earlier_rollout_is_no_download_for_this_one_until_it_is_
     site.verify();
     site.update("g1");
     site.wait(minutes(60));
-    site.edit("main", |spec| *spec = rollout("os", "2"));
+    site.edit("main", |spec| *spec = RolloutSpec { allow_downgrade: true, ..rollout("os", "2") });
     site.fetch("g1");
     site.says("g1", success());
     assert_eq!(site.member("g1").attempts, 1, "no request was answered under this order");

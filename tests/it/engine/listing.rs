@@ -133,7 +133,7 @@ fn going_back_to_an_earlier_version_is_a_new_revision_too() {
     let mut site = Site::rolling(1, |_| {});
     site.update("g1");
     for to in ["3", "2"] {
-        site.edit("main", |spec| *spec = rollout("os", to));
+        site.edit("main", |spec| *spec = RolloutSpec { allow_downgrade: true, ..rollout("os", to) });
         site.verify();
         site.update("g1");
         assert_eq!(site.at("g1"), Step::Updated);

@@ -2,13 +2,20 @@
 #![allow(clippy::unchecked_time_subtraction, reason = "of constants")]
 
 mod api;
+mod approvals;
 mod attempts;
+mod bench_first;
 mod brakes;
 mod budget;
 mod cancelling;
 mod confirming;
+mod conflict;
 mod dropped;
 mod feedback;
+mod gates;
+mod guard;
+mod healthy;
+mod limits;
 mod listing;
 mod lost;
 mod needs;
@@ -17,7 +24,13 @@ mod ordered;
 mod pacing;
 mod planned;
 mod registered;
+mod retrying;
+mod rollback;
+mod silence;
 pub(crate) mod site;
+mod spread;
+mod superseding;
 mod variants;
+mod wave_edits;
 mod waves;
 mod windows;

@@ -159,6 +159,7 @@ fn offline_excuses_nobody_who_ever_fetched() {
     let rest = site.rest();
     site.fail(&rest[0]);
     site.offline(&rest[0]);
+    site.wait(3 * POLL);
     assert_eq!(site.at(&rest[0]), Step::Failed(FailedReason::NoFeedback));
     site.update(&rest[1]);
     site.wait(SOAK);

@@ -1,6 +1,6 @@
 //! A site in virtual time: gateways, a rollout, a clock that only `wait` moves, and a disk that `restart` reads back.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use lamplighter::device::Entry;
@@ -49,13 +49,17 @@ pub fn rollout(name: &str, to: &str) -> RolloutSpec {
         variants: None,
         selector: Selector { match_labels: [("site".into(), "hall".into())].into() },
         strategy: Strategy { max_in_flight: many(), max_failures: many(), ..Strategy::default() },
+        gates: Vec::new(),
         deadlines: Deadlines::default(),
         attempts: Bounds::ATTEMPTS,
         max_bytes: None,
         confirm_by: ConfirmBy::Auto,
         windows: Windows::default(),
+        allow_downgrade: false,
         paused: false,
         cancelled: false,
+        retry_token: None,
+        approved_waves: BTreeSet::new(),
     }
 }
 
@@ -106,6 +110,7 @@ impl Site {
         let settings = Settings {
             poll_interval: INTERVAL,
             download_slots: 1_000,
+            max_in_flight: 1_000,
             version_keys: BTreeMap::new(),
             time_zone: Zone::utc(),
         };
@@ -206,13 +211,23 @@ impl Site {
         self.happens(Event::Started);
     }
 
+    /// The same as the process does it: the first step hears what the manifests say.
+    pub fn restart_whole(&mut self) {
+        self.core = Core::rebuild(self.disk.clone(), self.settings.clone(), ActionId::base(BASE + 1_000));
+        self.board.clear();
+        self.step(vec![Event::Started, Event::Listed(self.listing())]);
+    }
+
     /// The manifests are read.
     pub fn list(&mut self) {
+        self.happens(Event::Listed(self.listing()));
+    }
+
+    fn listing(&self) -> Listing {
         let gateways = self.gateways.values().cloned().map(Intent::Gateway);
         let rollouts =
             self.rollouts.iter().map(|(name, spec)| Intent::Rollout(Identity(name.clone()), spec.clone().into()));
-        let intents = gateways.chain(rollouts).collect();
-        self.happens(Event::Listed(Listing { intents, refused: vec![] }));
+        Listing { intents: gateways.chain(rollouts).collect(), refused: vec![] }
     }
 
     /// Every artifact that a manifest names is in the cache.

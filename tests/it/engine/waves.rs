@@ -169,7 +169,10 @@ fn a_wave_of_which_less_than_half_is_updated_is_not_proven() {
     let rest = site.rest();
     site.update(&rest[0]);
     site.update(&rest[1]);
-    rest[2..].iter().for_each(|gateway| site.offline(gateway));
+    for gateway in &rest[2..] {
+        site.offline(gateway);
+        site.wait(minutes(10));
+    }
     site.wait(minutes(600));
     assert!(matches!(site.phase(), Phase::Reconciling(ReconcilingReason::WaveOpen, _)), "{:?}", site.phase());
     site.seen(&rest[2]);
@@ -203,7 +206,7 @@ fn one_failed_canary_is_a_wave_that_reached_its_limit() {
 #[test]
 fn the_failure_limit_also_counts_over_all_waves() {
     let waves = |spec: &mut RolloutSpec| {
-        let two = WaveSpec { size: Amount::Count(2), soak: SOAK };
+        let two = WaveSpec { size: Amount::Count(2), ..WaveSpec::CANARY };
         spec.strategy.waves = vec![two.clone(), two];
         (spec.strategy.max_failures, spec.attempts) = (Amount::Count(2), 1);
     };
@@ -267,8 +270,23 @@ fn an_updated_member_that_falls_silent_while_its_wave_soaks_has_regressed() {
     let canary = site.canary();
     site.update(&canary);
     site.quiet(&canary);
+    assert_eq!(site.at(&canary), Step::Updated, "the others would not have fallen silent yet");
+    site.wait(3 * POLL);
     assert_eq!(site.at(&canary), Step::Failed(FailedReason::Regressed));
     assert!(site.main().tripped.is_some());
+}
+
+#[test]
+fn an_updated_member_that_is_late_and_comes_back_has_not_regressed_and_proves_its_wave() {
+    let mut site = Site::rolling(4, |_| {});
+    let canary = site.canary();
+    site.update(&canary);
+    site.wait(SOAK - POLL);
+    site.quiet(&canary);
+    site.wait(POLL);
+    assert_eq!(site.noted(What::WaveProven), 0, "nobody knows how it is");
+    site.seen(&canary);
+    assert_eq!((site.at(&canary), site.noted(What::WaveProven)), (Step::Updated, 1));
 }
 
 #[test]
@@ -349,7 +367,7 @@ fn a_gateway_that_gets_the_labels_after_the_freeze_is_a_joiner() {
 #[test]
 fn a_wave_that_reached_its_limit_is_not_proven_however_many_are_updated() {
     let waves = |spec: &mut RolloutSpec| {
-        spec.strategy.waves = vec![WaveSpec { size: Amount::Count(4), soak: SOAK }];
+        spec.strategy.waves = vec![WaveSpec { size: Amount::Count(4), ..WaveSpec::CANARY }];
         (spec.strategy.max_failures, spec.attempts) = (Amount::Count(1), 1);
     };
     let mut site = Site::rolling(6, waves);

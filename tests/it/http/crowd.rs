@@ -54,7 +54,9 @@ fn thousands_of_silent_sockets_of_one_address_do_not_stop_a_good_device() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
         let counts = site.context.stats.now();
-        assert!(counts.open <= 48 && counts.evicted > 9 * count as u64 / 10, "{counts:?}");
+        // closed for a newcomer of all, or for one of its own address
+        let closed = counts.evicted + counts.held_back;
+        assert!(counts.open <= 48 && closed > 9 * count as u64 / 10, "{counts:?}");
         polls_well(&site, FLOOR).await;
     });
 }

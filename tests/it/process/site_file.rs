@@ -250,7 +250,8 @@ fn an_interval_that_was_shortened_while_the_site_was_stopped_makes_nobody_quiet_
     let site = Site::with_one_gateway(&firmware(66, 1_000));
     let device = Device::new(&site, "press-1");
     site.configure("pollInterval: 1s, offlineAfter: 1m", "pollInterval: 60s, offlineAfter: 10m");
-    until_told(&device, "00:01:00");
+    // half of it while it has an order
+    until_told(&device, "00:00:30");
     site.stop();
     site.configure("pollInterval: 60s", "pollInterval: 1s");
     site.start();

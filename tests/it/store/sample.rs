@@ -136,9 +136,17 @@ pub fn time(n: u64) -> SavedTime {
 pub fn site(n: u64) -> SiteRecord {
     let base = ActionId::base(42);
     let told = Some(Duration::from_secs(n));
-    let (action_next, rollout_next) = (base.next(), RolloutId(n));
-    let cluster = Some(Uid::new([7; 16]));
-    SiteRecord { action_base: base, action_next, rollout_next, arrivals: n, lost: false, told, cluster }
+    SiteRecord {
+        action_base: base,
+        action_next: base.next(),
+        rollout_next: RolloutId(n),
+        arrivals: n,
+        lost: false,
+        silence: n.is_multiple_of(2).then_some(SiteTime(n)),
+        silence_over: SiteTime(n / 2),
+        told,
+        cluster: Some(Uid::new([7; 16])),
+    }
 }
 
 pub fn gateway_id(n: u32) -> ControllerId {
@@ -158,6 +166,9 @@ pub fn gateway(id: &ControllerId, padding: usize) -> GatewayRecord {
         origin: DeclaredBy::Drop,
         listed: true,
         presence: Presence::Polling,
+        failed: true,
+        silent_since: None,
+        acted_at: Some(SiteTime(7)),
         interval: Some(Duration::from_secs(60)),
         client: Client::default(),
         attributes: [("gateway-os".into(), "1.4.2".into()), ("note".into(), "x".repeat(padding))].into(),
@@ -190,9 +201,12 @@ pub fn member(n: u64) -> MemberRecord {
         wave: Some(1),
         joiner: false,
         variant: 1,
+        back: None,
+        reverting: false,
         step: if n.is_multiple_of(3) { StepRecord::Failed(FailedReason::NoFeedback) } else { StepRecord::Downloading },
         since: SiteTime(n),
         attempts: 1,
+        excuses: 2,
         not_fetched: 0,
         retry_at: None,
         action: Some(action),
@@ -210,13 +224,17 @@ pub fn rollout(n: u64) -> RolloutRecord {
         variants: None,
         selector: Selector { match_labels: [("line".into(), "3".into())].into() },
         strategy: Strategy { max_in_flight: Amount::Count(5), ..Strategy::default() },
+        gates: Vec::new(),
         deadlines: Deadlines::default(),
         attempts: 3,
         max_bytes: None,
         confirm_by: ConfirmBy::Auto,
         windows: windows(),
+        allow_downgrade: false,
         paused: false,
         cancelled: false,
+        retry_token: None,
+        approved_waves: ["rest".to_owned()].into(),
     };
     RolloutRecord {
         identity: Identity("spring".into()),
@@ -224,12 +242,17 @@ pub fn rollout(n: u64) -> RolloutRecord {
         spec,
         origin: DeclaredBy::Manifest,
         listed: true,
+        unlisted_at: None,
         replaced: false,
         frozen: None,
         tripped: None,
         cancelled: false,
         deleted: false,
+        approved: ["1".to_owned()].into(),
         ready_at: None,
+        backs: Vec::new(),
+        rolled_back_at: None,
+        retried: None,
     }
 }
 
@@ -245,7 +268,7 @@ pub fn digest(n: u8) -> Digest {
 }
 
 pub fn artifact(n: u64) -> ArtifactRecord {
-    ArtifactRecord { sums: Sums { sha1: format!("{n:040x}"), md5: format!("{n:032x}") }, names: vec![] }
+    ArtifactRecord { sums: Sums { sha1: format!("{n:040x}"), md5: format!("{n:032x}") }, names: vec![], kept: None }
 }
 
 pub fn entry(n: u64) -> JournalEntry {

@@ -130,7 +130,7 @@ impl Run {
         let mut rebuilt = core(self.records.clone());
         let mut expected = self.core.state().clone();
         for gateway in expected.gateways.values_mut() {
-            (gateway.bodies, gateway.idle_since) = (0, SiteTime::default());
+            (gateway.bodies, gateway.idle_since, gateway.heard) = (0, SiteTime::default(), false);
         }
         forget_allowances(&mut expected);
         for rollout in expected.rollouts.values_mut() {
@@ -142,6 +142,7 @@ impl Run {
             }
         }
         (expected.listed, expected.refused) = (false, Vec::new());
+        (expected.gates, expected.asks_since) = Default::default();
         expected.artifacts.retain(|_, artifact| artifact.sums.is_some());
         expected.artifacts.values_mut().for_each(|artifact| artifact.failed = None);
         assert_eq!(rebuilt.state(), &expected, "the records do not say it all");

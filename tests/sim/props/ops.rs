@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use lamplighter::model::{
-    Amount, ConfirmBy, Execution, Finished, GatewaySpec, Labels, Percent, RolloutSpec, Selector, Strategy as Pace,
-    WaveSpec,
+    Amount, ConfirmBy, Execution, Finished, GateQuestion, GateSpec, GatewaySpec, Labels, Percent, RolloutSpec,
+    Selector, Spread, Strategy as Pace, WaveSpec,
 };
 use proptest::prelude::*;
 
@@ -44,6 +44,9 @@ pub enum Op {
     GoesOn(u8),
     /// The gateway's install ends so.
     Ends(u8, Finished),
+    /// A line's permit answers: open, closed or not at all.
+    Gate(u8, u8),
+    StoodStill,
     StoreLost,
     Resume,
     /// A person says something on the spot about a rollout or a gateway, or takes it back.
@@ -56,6 +59,11 @@ pub enum Op {
 impl Op {
     /// A fleet and two rollouts, all there and ready; together they want more than there is room for.
     pub fn start() -> Self {
+        Self::start_with(0, false)
+    }
+
+    /// The same behind brakes that depend on others.
+    pub fn start_with(spread: u8, gated: bool) -> Self {
         let gateways = (0..10).map(|n| GatewayTyped { n, line: n % 2, hold: false }).collect();
         let rollout = |line: u8, max_in_flight| RolloutTyped {
             name: line,
@@ -65,6 +73,8 @@ impl Op {
             waves: vec![5],
             max_in_flight,
             attempts: 3,
+            spread,
+            gated,
             ..RolloutTyped::default()
         };
         let mut ops = vec![Self::Declare(gateways, vec![rollout(0, 2), rollout(1, 0)])];
@@ -105,6 +115,9 @@ pub struct RolloutTyped {
     pub confirm_by: u8,
     pub paused: bool,
     pub cancelled: bool,
+    /// None, so many of a line at a time, one healthy other, or both.
+    pub spread: u8,
+    pub gated: bool,
 }
 
 pub const GATEWAYS: u8 = 12;
@@ -131,14 +144,31 @@ impl RolloutTyped {
             Some(line) => ("line".to_owned(), line.to_string()),
         };
         spec.selector = Selector { match_labels: [label].into() };
-        let wave = |size: &u8| WaveSpec { size: Amount::Count(u32::from(*size)), soak: Duration::from_secs(120) };
+        let wave = |size: &u8| WaveSpec {
+            size: Amount::Count(u32::from(*size)),
+            soak: Duration::from_secs(120),
+            ..WaveSpec::REST
+        };
         let amount = |n: u8| match n {
             0 => Amount::Percent(Percent::ALL),
             n => Amount::Count(u32::from(n)),
         };
         let waves = if self.waves.is_empty() { vec![WaveSpec::CANARY] } else { self.waves.iter().map(wave).collect() };
         let (max_in_flight, max_failures) = (amount(self.max_in_flight), amount(self.max_failures));
-        spec.strategy = Pace { waves, max_in_flight, max_failures };
+        let one = || Some(Amount::Count(1));
+        let spread = match self.spread {
+            1 => Some((one(), None)),
+            2 => Some((None, one())),
+            3 => Some((Some(Amount::Count(2)), one())),
+            _ => None,
+        };
+        let spread =
+            spread.map(|(max_in_flight, min_healthy)| Spread { label: "line".into(), max_in_flight, min_healthy });
+        spec.strategy = Pace { waves, max_in_flight, max_failures, spread, ..Pace::default() };
+        if self.gated {
+            spec.gates =
+                vec![GateSpec { name: None, question: GateQuestion::File("/permits/{line}".parse().unwrap()) }];
+        }
         spec.attempts = self.attempts.max(1);
         spec.confirm_by =
             [ConfirmBy::Auto, ConfirmBy::ReportedVersion, ConfirmBy::Feedback][usize::from(self.confirm_by)];
@@ -171,10 +201,12 @@ fn rollout() -> impl Strategy<Value = RolloutTyped> {
     let what = (0_u8..3, 0_u8..2, 1..VERSIONS, proptest::option::weighted(0.3, 0_u8..2));
     let stopped = prop_oneof![8 => Just((false, false)), 1 => Just((true, false)), 1 => Just((false, true))];
     let how = (proptest::collection::vec(1_u8..5, 0..3), 0_u8..5, 0_u8..4, 1_u8..4, 0_u8..3, stopped);
-    (what, how).prop_map(
+    let brakes = (prop_oneof![2 => Just(0_u8), 1 => 1_u8..4], proptest::bool::weighted(0.3));
+    (what, how, brakes).prop_map(
         |(
             (name, artifact, version, line),
             (waves, max_in_flight, max_failures, attempts, confirm_by, (paused, cancelled)),
+            (spread, gated),
         )| {
             RolloutTyped {
                 name,
@@ -188,6 +220,8 @@ fn rollout() -> impl Strategy<Value = RolloutTyped> {
                 confirm_by,
                 paused,
                 cancelled,
+                spread,
+                gated,
             }
         },
     )
@@ -245,6 +279,7 @@ fn simple() -> impl Strategy<Value = Op> {
         2 => (gateway(), which(), execution(), finished())
             .prop_map(|(gateway, which, execution, finished)| Op::Drops(gateway, which, execution, finished)),
         1 => Just(Op::Restart),
+        4 => (0_u8..2, prop_oneof![3 => Just(0_u8), 1 => 1_u8..3]).prop_map(|(line, answer)| Op::Gate(line, answer)),
     ]
 }
 
@@ -253,9 +288,19 @@ pub fn op() -> impl Strategy<Value = Op> {
     prop_oneof![
         30 => simple(),
         1 => Just(Op::StoreLost),
+        1 => Just(Op::StoodStill),
         2 => Just(Op::Resume),
         4 => (0_u8..4, gateway(), any::<bool>()).prop_map(|(what, about, lift)| Op::Ordered(what, about, lift)),
         4 => proptest::collection::vec(simple(), 2..5).prop_map(Op::Together),
+    ]
+}
+
+/// The same with brakes that depend on others: pairs, lines and permits.
+pub fn braked() -> impl Strategy<Value = Op> {
+    prop_oneof![
+        6 => sensible(),
+        2 => (0_u8..2, prop_oneof![4 => Just(0_u8), 1 => 1_u8..3]).prop_map(|(line, answer)| Op::Gate(line, answer)),
+        1 => (gateway(), which()).prop_map(|(gateway, which)| Op::Fetched(gateway, which)),
     ]
 }
 

@@ -6,17 +6,20 @@ use std::time::Duration;
 use lamplighter::engine::{self, State, Step};
 use lamplighter::model::{
     ActionId, ArtifactFact, Attributes, Bytes, Client, ControllerId, Digest, Dropped, Event, Execution, Feedback,
-    Finished, Given, Identity, Intent, Listing, Now, Order, RolloutId, SiteTime, StandingOrder,
+    Finished, GateAnswer, GateKey, Given, Identity, Intent, Listing, Now, Order, RolloutId, SiteTime, StandingOrder,
 };
 use lamplighter::site::Core;
 use lamplighter::store::Snapshot;
 use lamplighter::world;
 use sha2::{Digest as _, Sha256};
 
+use super::brakes::Judge;
 use super::ops::{ARTIFACTS, GatewayTyped, Op, RolloutTyped, VERSIONS, Which};
 use crate::fleet;
 
 pub(super) const SLOTS: u32 = 3;
+/// So many steps from one close look to the next; steps are many, and so are cases.
+const CLOSE_LOOK: u64 = 5;
 
 pub struct Run {
     pub(super) core: Core,
@@ -27,6 +30,8 @@ pub struct Run {
     pub(super) listing: Listing,
     pub(super) issued: BTreeMap<ActionId, (RolloutId, ControllerId)>,
     pub(super) named: BTreeSet<ActionId>,
+    /// Whoever is given an order asks it.
+    pub(super) judge: Judge,
     steps: u64,
 }
 
@@ -65,6 +70,7 @@ impl Run {
             listing: Listing::default(),
             issued: BTreeMap::new(),
             named: BTreeSet::new(),
+            judge: Judge::default(),
             steps: 0,
         };
         run.step(&[Event::Started]);
@@ -171,6 +177,15 @@ impl Run {
                 let action = member.open_action()?.id;
                 Event::Feedback(gateway(*n), action, word(Execution::Closed, *finished, false))
             }
+            Op::Gate(line, answer) => {
+                let answer = match answer {
+                    0 => GateAnswer::Open,
+                    1 => GateAnswer::Closed("no".into()),
+                    _ => GateAnswer::Unknown("silence".into()),
+                };
+                Event::Gate(GateKey::File(format!("/permits/{line}")), answer, self.now)
+            }
+            Op::StoodStill => Event::StoodStill,
             Op::StoreLost => Event::StoreLost("test".into()),
             Op::Resume => Event::Order(Order::Resume, "root".into()),
             Op::Ordered(what, about, lift) => Event::Order(ordered(*what, *about, *lift), "root".into()),
@@ -210,6 +225,7 @@ impl Run {
                 self.named.insert(*action);
             }
         }
+        self.judge.hears(events, self.now);
         let now = Now { site: self.now, wall: Some(1_700_000_000_000) };
         let stepped = self.core.step(now, events.to_vec());
         assert!(stepped.outlook.next_due.is_none_or(|due| due > self.now), "a busy loop");
@@ -219,12 +235,21 @@ impl Run {
         let wall_less = without_walls(self.core.state());
         assert_eq!(without_walls(self.other_wall.state()), wall_less, "the wall clock changed something");
 
+        self.judge.looks(&before, events, &stepped.verdicts, self.now);
+        self.judge.reads(&stepped.batch.journal);
         world::apply(&mut self.records, &stepped.batch);
         self.is_settled();
         self.keeps_its_caps(&before);
         let ordered = events.iter().any(|event| matches!(event, Event::Order(..)));
         self.stands_still_where_people_say_so(&before, ordered);
         self.uses_no_id_twice();
+        if self.steps.is_multiple_of(CLOSE_LOOK) {
+            self.looks_closely();
+        }
+    }
+
+    /// What takes longer than all the rest.
+    pub fn looks_closely(&mut self) {
         self.late_words_are_inert();
         self.records_rebuild_it();
     }

@@ -19,7 +19,7 @@ type LookUp = fn(&str) -> io::Result<Vec<SocketAddr>>;
 
 /// Looks names up.
 #[derive(Debug, Clone)]
-pub(super) struct Resolver {
+pub(crate) struct Resolver {
     threads: Arc<Semaphore>,
     look_up: LookUp,
 }
