@@ -4,6 +4,7 @@
 //! Exit codes: 0 done, 1 refused or failed, 2 bad usage or input.
 
 mod accept;
+mod approve;
 mod artifacts;
 mod at_rest;
 mod bundle;
@@ -80,6 +81,7 @@ enum Command {
     Accept(accept::AcceptArgs),
     Drop(drop::DropArgs),
     Report(report::ReportArgs),
+    Approve(approve::ApproveArgs),
     Pause(pause::PauseArgs),
     Resume(resume::ResumeArgs),
     Cancel(cancel::CancelArgs),
@@ -113,6 +115,7 @@ pub fn main() -> ExitCode {
         Command::Accept(args) => accept::run(&args, &mut out),
         Command::Drop(args) => drop::run(&args, &mut out),
         Command::Report(args) => report::run(&args, &mut out),
+        Command::Approve(args) => approve::run(&args, &mut out),
         Command::Pause(args) => pause::run(&args, &mut out),
         Command::Resume(args) => resume::run(&args, &mut out),
         Command::Cancel(args) => cancel::run(&args, &mut out),

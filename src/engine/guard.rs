@@ -4,17 +4,28 @@ use std::cmp::Ordering;
 
 use super::draft::Draft;
 use super::state::{Member, Rollout, State, Step};
-use crate::model::{ControllerId, RolloutId, SkippedReason, WaitingReason};
+use crate::model::{ControllerId, RolloutId, SkippedReason, Version, WaitingReason};
 
 /// How a gateway's version stands to what a member would get, as long as that matters: it has not begun, and nobody allowed
-/// a downgrade. Of a gateway that never said what it runs there is nothing to compare.
-fn guarded(state: &State, rollout: &Rollout, id: &ControllerId, member: &Member) -> Option<Option<Ordering>> {
-    if rollout.spec.allow_downgrade || rollout.frozen.is_none() || member.reverting || member.ever_fetched() {
+/// a downgrade.
+fn compared(rollout: &Rollout, member: &Member, runs: &Version) -> Option<Option<Ordering>> {
+    if rollout.spec.allow_downgrade || member.reverting || member.ever_fetched() {
         return None;
     }
-    let target = &rollout.file_for(member).key;
-    let runs = state.settings.version_of(state.gateways.get(id)?, &target.name)?;
-    Some(runs.compare(&target.version).or((runs == target.version).then_some(Ordering::Equal)))
+    let target = &rollout.file_for(member).key.version;
+    Some(if runs == target { Some(Ordering::Equal) } else { runs.compare(target) })
+}
+
+/// The same once the members are frozen. Of a gateway that never said what it runs there is nothing to compare.
+fn guarded(state: &State, rollout: &Rollout, id: &ControllerId, member: &Member) -> Option<Option<Ordering>> {
+    rollout.frozen.as_ref()?;
+    let runs = state.settings.version_of(state.gateways.get(id)?, &rollout.spec.artifact.key.name)?;
+    compared(rollout, member, &runs)
+}
+
+/// Would a member be skipped whose gateway reports this version?
+pub(super) fn refuses(rollout: &Rollout, member: &Member, runs: Option<&Version>) -> bool {
+    runs.is_some_and(|runs| compared(rollout, member, runs) == Some(Some(Ordering::Greater)))
 }
 
 /// Can it not be told whether the update would be a downgrade?

@@ -59,7 +59,7 @@ mod window;
 
 pub use allowance::Allowance;
 pub use apply::apply;
-pub use approval::{approval, is_approved};
+pub use approval::{approval, is_approved, unapproved};
 pub use brake::is_held;
 pub use deal::ignored;
 pub use draft::{Changes, Draft};

@@ -241,8 +241,9 @@ fn wave_phase(state: &State, rollout: &Rollout, now: SiteTime) -> Phase {
     let waits = |at: usize| waves.get(at).filter(|wave| !is_approved(rollout, wave));
     let approve = |at: usize, wave| {
         let text = format!(
-            "{} of {of} waits for approval: add {:?} to spec.approvedWaves",
+            "{} of {of} waits for approval: `lamplighter approve {}`, or add {:?} to spec.approvedWaves",
             title(waves, at),
+            rollout.identity,
             approval(rollout, wave)
         );
         Phase::Reconciling(ReconcilingReason::WaitingForApproval, text)

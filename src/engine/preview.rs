@@ -1,10 +1,13 @@
 //! What a rollout would do, in which order, before anything is offered: worked out from the state as it is, or as it would
 //! be with some objects declared. Nothing of it is a decision.
 
+use std::collections::BTreeMap;
+
+use super::approval::{self, is_approved};
 use super::brake::{self, Load};
 use super::draft::Draft;
 use super::state::{Frozen, Member, Rollout, State, Step, Wave};
-use super::{deal, declare, members, window};
+use super::{deal as waves_of, declare, guard, members, target, window};
 use crate::model::{
     ControllerId, DeclaredBy, Identity, Intent, Now, RolloutId, SiteTime, SkippedReason, WaitingReason,
 };
@@ -35,6 +38,8 @@ pub struct Plan<'s> {
 pub struct PlannedWave<'s> {
     /// As it is frozen, or as it would be.
     pub wave: Wave,
+    /// It opens only once a person approves it, and nobody has.
+    pub needs_approval: bool,
     /// So many failures in it stop the rollout.
     pub max_failures: u32,
     /// Its members, in the order in which they are offered.
@@ -76,24 +81,25 @@ pub fn plan(state: &State, id: RolloutId, now: SiteTime) -> Option<Plan<'_>> {
         }
     }
     let halt = brake::halt(state, rollout);
-    let planned = |gateway: &'_ ControllerId, open: bool| -> Option<Planned<'_>> {
+    let planned = |gateway: &'_ ControllerId, gate: Option<WaitingReason>| -> Option<Planned<'_>> {
         let (gateway, member) = rollout.members.get_key_value(gateway)?;
         let then = brake::own(state, now, (id, &opened), (gateway, opened.members.get(gateway)?));
-        Some(judged(state, rollout, (gateway, member), (halt, then, open)))
+        Some(judged(state, rollout, (gateway, member), (halt, gate, then)))
     };
-    let mut of = of_wave.iter();
+    let gates: Vec<_> = (0..waves.len()).map(|at| gate(rollout, &waves, at)).collect();
     let mut planned_waves = Vec::new();
-    for (at, wave) in (0_u16..).zip(waves) {
-        let open = wave.opened_at.is_some() || (rollout.frozen.is_none() && at == 0);
-        let members = of_wave.iter().filter(|(_, wave)| *wave == Some(at)).filter_map(|(id, _)| planned(id, open));
+    for ((at, wave), gate) in (0_u16..).zip(waves).zip(gates) {
+        let members = of_wave.iter().filter(|(_, wave)| *wave == Some(at)).filter_map(|(id, _)| planned(id, gate));
         planned_waves.push(PlannedWave {
+            needs_approval: wave.opened_at.is_none() && !is_approved(rollout, &wave),
             max_failures: strategy.max_failures.of(wave.size),
             members: members.collect(),
             wave,
         });
     }
-    let joiners = of.by_ref().filter(|(_, wave)| wave.is_none());
-    let joiners = joiners.filter_map(|(gateway, _)| planned(gateway, rollout.ready_at.is_some())).collect();
+    let turn = rollout.ready_at.is_none().then_some(WaitingReason::WaveNotOpen);
+    let joiners = of_wave.iter().filter(|(_, wave)| wave.is_none());
+    let joiners = joiners.filter_map(|(gateway, _)| planned(gateway, turn)).collect();
     Some(Plan {
         rollout,
         total,
@@ -108,22 +114,27 @@ pub fn plan(state: &State, id: RolloutId, now: SiteTime) -> Option<Plan<'_>> {
 
 /// The waves, and the wave of each member in the order in which they are offered.
 fn waves<'s>(state: &State, rollout: &'s Rollout) -> (Vec<Wave>, Vec<(&'s ControllerId, Option<u16>)>) {
+    let queue = rollout.queue.iter().filter_map(|id| rollout.members.get_key_value(id));
     if let Some(frozen) = &rollout.frozen {
-        let wave = |id| Some((id, rollout.members.get(id)?.wave));
-        return (frozen.waves.clone(), rollout.queue.iter().filter_map(wave).collect());
+        return (frozen.waves.clone(), queue.map(|(id, member)| (id, member.wave)).collect());
     }
-    let (frozen, places) = deal::draw_up(state, rollout);
-    let wave_of = |id: &ControllerId| places.iter().find(|(gateway, _)| gateway == id).map(|(_, wave)| *wave);
-    let mut of_wave: Vec<_> = rollout.queue.iter().map(|id| (id, wave_of(id))).collect();
-    of_wave.sort_by_key(|(_, wave)| *wave);
-    (frozen.waves, of_wave)
+    let (drawn, places) = waves_of::draw_up(state, rollout);
+    let places: BTreeMap<_, _> = places.into_iter().collect();
+    (drawn.waves, queue.map(|(id, _)| (id, places.get(id).copied())).collect())
+}
+
+/// What keeps a wave from being open: nothing, of the first before the freeze, if nobody has to approve it.
+fn gate(rollout: &Rollout, waves: &[Wave], at: usize) -> Option<WaitingReason> {
+    let wave = waves.get(at)?;
+    let opens = rollout.frozen.is_none() && at == 0 && is_approved(rollout, wave);
+    (wave.opened_at.is_none() && !opens).then(|| approval::gate(rollout, waves, at))
 }
 
 fn judged<'s>(
     state: &State,
     rollout: &Rollout,
     (gateway, member): (&'s ControllerId, &'s Member),
-    (halt, then, open): (Option<WaitingReason>, Option<WaitingReason>, bool),
+    (halt, gate, then): (Option<WaitingReason>, Option<WaitingReason>, Option<WaitingReason>),
 ) -> Planned<'s> {
     let Step::Waiting(stored) = member.step else {
         let skip = if let Step::Skipped(reason) = member.step { Some(reason) } else { None };
@@ -131,10 +142,16 @@ fn judged<'s>(
     };
     let name = &rollout.spec.artifact.key.name;
     let version = state.gateways.get(gateway).and_then(|gateway| state.settings.version_of(gateway, name));
-    let skip = rollout.has_target(member, version.as_ref()).then_some(SkippedReason::AlreadyInstalled);
-    let not_open = (!open).then_some(WaitingReason::WaveNotOpen);
+    let skip = match () {
+        () if rollout.frozen.is_none() && target::choose(state, rollout, gateway).is_none() => {
+            Some(SkippedReason::NoVariant)
+        }
+        () if member.reverting => None,
+        () if rollout.has_target(member, version.as_ref()) => Some(SkippedReason::AlreadyInstalled),
+        () => guard::refuses(rollout, member, version.as_ref()).then_some(SkippedReason::DowngradeRefused),
+    };
     let room = stored.is_for_room().then_some(stored);
-    let holds = [halt, not_open, then].into_iter().flatten().min().or(room);
+    let holds = [halt, gate, then].into_iter().flatten().min().or(room);
     Planned { gateway, step: member.step, holds, then: then.filter(|then| Some(*then) != holds), skip }
 }
 

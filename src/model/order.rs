@@ -16,6 +16,8 @@ pub enum Order {
     Give(StandingOrder, Option<String>),
     /// It stands no more.
     Lift(StandingOrder),
+    /// Let waves of a rollout open that ask for it, by their names; of the revision that is in force.
+    Approve(Identity, Vec<String>),
     /// Bring the failed members of a rollout to their update again: these, or all if there are none.
     Retry(Identity, Vec<ControllerId>),
 }

@@ -61,7 +61,7 @@ reasons! {
         WaveNotOpen: "an earlier wave is not proven yet",
             "wait for the wave before; `lamplighter status` shows it";
         NotApproved: "its wave is the next, and opens only once a person approves it",
-            "add WAVE@VERSION, as `lamplighter status` shows it, to the rollout's `spec.approvedWaves`";
+            "add WAVE@VERSION, as `lamplighter status` shows it, to the rollout's `spec.approvedWaves`, or run `lamplighter approve`";
         Cancelling: "the gateway was told to drop a cancelled order, and has not answered or not said yet what it runs",
             "wait: without an answer the order is closed by force after `deadlines.cancel`";
         ActionOpen: "the gateway is busy with another order",
@@ -151,7 +151,7 @@ reasons! {
         WaitingForClock: "a wave waits, as the site does not know what time it is, and so whether a window is open",
             "give the site a time server or set its clock: `lamplighter status` says what is wrong with it; or set `whenClockUnknown: Allow`";
         WaitingForApproval: "the next wave opens only once a person approves it",
-            "add what the message names to `spec.approvedWaves`";
+            "run `lamplighter approve`, or add what the message names to `spec.approvedWaves`";
         WaveOpen: "a wave is being updated",
             "wait; `lamplighter why GATEWAY` says what a gateway waits for";
         Soaking: "a wave is updated and is being watched",

@@ -176,11 +176,11 @@ impl Oracle {
     fn granted(&mut self, before: &Rollouts, standing: &BTreeSet<StandingOrder>, id: &ControllerId, action: ActionId) {
         let first = self.granted.insert((id.clone(), action));
         let durable = self.offers(id).into_iter().find_map(|(rollout_id, member)| {
-            let order = member.action.as_ref().filter(|order| order.id == action && order.ever_fetched)?;
+            member.action.as_ref().filter(|order| order.id == action && order.ever_fetched)?;
             let rollout = self.committed.rollouts.get(&rollout_id)?;
-            Some((rollout_id, order.id, rollout.identity.0.clone(), wave_is_open(rollout, member)))
+            Some((rollout_id, member.reverting, rollout.identity.0.clone(), wave_is_open(rollout, member)))
         });
-        let Some((rollout_id, _, identity, wave_is_open)) = durable else {
+        let Some((rollout_id, goes_back, identity, wave_is_open)) = durable else {
             return self.found(format!("{id} was given action {action}, which is not durable"));
         };
         if !first {
@@ -193,8 +193,9 @@ impl Oracle {
             (orders.iter().any(|order| standing.contains(order)), "against an order on the spot"),
             (self.held.contains(id), "while it is held"),
             (self.paused.contains(&identity), "while its rollout is paused"),
-            (was_stopped, "after the limit was committed"),
-            (!wave_is_open, "before its wave opened"),
+            (was_stopped && !goes_back, "after the limit was committed"),
+            (goes_back && !was_stopped, "to go back before the limit was committed"),
+            (!wave_is_open && !goes_back, "before its wave opened"),
         ] {
             self.must(!fault, || format!("{id} was given action {action} {when}"));
         }

@@ -2,6 +2,7 @@
 
 use crate::cli::prose::{count, last_written, paragraph, span};
 use crate::cli::table::table;
+use crate::model::WaveSpec;
 use crate::site::report::{PlanLine, PlannedLine, PlannedWaveLine, Plans};
 
 pub(super) fn text(plans: &Plans) -> String {
@@ -69,12 +70,18 @@ fn wave(number: usize, of: usize, wave: &PlannedWaveLine) -> String {
     let state = match (wave.opened, wave.proven) {
         (_, true) => "proven",
         (true, false) => "open",
+        (false, false) if wave.needs_approval => "to be approved",
         (false, false) => "not open",
     };
+    let own_name = wave.name != number.to_string() && wave.name != WaveSpec::REST_NAME;
+    let name = if own_name { format!(" ({})", wave.name) } else { String::new() };
     let (size, soak) = (gateways(wave.size), span(wave.soak_for_seconds));
     paragraph(
         "",
-        &format!("wave {number} of {of}, {state}: {size}, stops at {} failed, watched for {soak}", wave.max_failures),
+        &format!(
+            "wave {number} of {of}{name}, {state}: {size}, stops at {} failed, watched for {soak}",
+            wave.max_failures
+        ),
     )
 }
 

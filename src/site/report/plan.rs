@@ -78,6 +78,11 @@ pub struct LimitLine {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PlannedWaveLine {
+    /// What it is called.
+    pub name: String,
+    /// It opens only once a person approves it, and nobody has.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub needs_approval: bool,
     /// How many members.
     pub size: u32,
     /// How long it is watched after its last member came to an end.
@@ -170,6 +175,8 @@ fn plan_line(state: &State, now: SiteTime, plan: &Plan<'_>) -> PlanLine {
 fn wave_line(state: &State, planned: &PlannedWave<'_>) -> PlannedWaveLine {
     let wave = &planned.wave;
     PlannedWaveLine {
+        name: wave.name.clone(),
+        needs_approval: planned.needs_approval,
         size: wave.size,
         soak_for_seconds: wave.soak.as_secs(),
         max_failures: planned.max_failures,

@@ -228,6 +228,9 @@ fn orders(words: &str) -> Result<Vec<Order>, String> {
         }
         ["hold", id] => vec![Order::Give(StandingOrder::Hold(gateway(id)?), None)],
         ["unhold", id] => vec![Order::Lift(StandingOrder::Hold(gateway(id)?))],
+        ["approve", name, waves @ ..] if !waves.is_empty() => {
+            vec![Order::Approve(rollout(name), waves.iter().map(ToString::to_string).collect())]
+        }
         ["retry", name, ids @ ..] => {
             vec![Order::Retry(rollout(name), ids.iter().map(|id| gateway(id)).collect::<Result<_, _>>()?)]
         }

@@ -27,7 +27,10 @@ fn a_manual_wave_opens_only_when_it_is_proven_before_it_and_approved() {
     let Phase::Reconciling(ReconcilingReason::WaitingForApproval, text) = site.phase() else {
         panic!("{:?}", site.phase())
     };
-    assert_eq!(text, "wave 2 of 3 waits for approval: add \"2@2\" to spec.approvedWaves");
+    assert_eq!(
+        text,
+        "wave 2 of 3 waits for approval: `lamplighter approve main`, or add \"2@2\" to spec.approvedWaves"
+    );
     approve(&mut site, "2");
     assert_eq!((site.count(Step::Offered), site.count(NOT_OPEN)), (2, 3));
 }

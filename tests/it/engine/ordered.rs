@@ -1,6 +1,6 @@
 //! Orders on the spot: they count at once, once, and until they are lifted on the spot, whatever the manifests say.
 
-use lamplighter::engine::{Phase, Step};
+use lamplighter::engine::{Phase, Step, unapproved};
 use lamplighter::model::*;
 
 use super::site::*;
@@ -309,4 +309,61 @@ fn a_retry_takes_no_hold_or_pause_away() {
     assert_eq!(site.at("g1"), HELD);
     site.lifts(hold("g1"));
     assert_eq!(site.at("g1"), PAUSED);
+}
+
+/// A canary, and two waves that persons open.
+fn with_manual_waves(spec: &mut RolloutSpec) {
+    let manual = |name: &str| WaveSpec {
+        name: Some(name.into()),
+        size: amount("2"),
+        approval: Approval::Manual,
+        ..WaveSpec::CANARY
+    };
+    spec.strategy.waves = vec![WaveSpec::CANARY, manual("line-1"), manual("line-2")];
+}
+
+fn approve(waves: &[&str]) -> Order {
+    Order::Approve(main_rollout(), waves.iter().map(ToString::to_string).collect())
+}
+
+#[test]
+fn an_approval_opens_the_wave_that_waits_and_no_other_and_is_kept() {
+    let mut site = Site::rolling(6, with_manual_waves);
+    assert_eq!(unapproved(site.core.state(), site.main()), (vec!["line-1".into(), "line-2".into()], None));
+    let canary = site.canary();
+    site.update(&canary);
+    site.wait(SOAK);
+    assert_eq!(unapproved(site.core.state(), site.main()).1.as_deref(), Some("line-1"));
+    assert_eq!(site.orders(approve(&["line-1"])), Verdict::Accepted);
+    assert_eq!(site.count(Step::Offered), 2, "at once");
+    assert_eq!(site.orders(approve(&["line-1"])), Verdict::Already);
+    assert_eq!(site.ordered(), ["approve wave line-1, by alice (uid 1000)"]);
+    site.restart();
+    site.list();
+    site.verify();
+    assert!(site.main().approved.contains("line-1"), "kept");
+    assert_eq!(unapproved(site.core.state(), site.main()), (vec!["line-2".into()], None));
+}
+
+#[test]
+fn an_approval_of_before_opens_the_wave_when_its_turn_comes() {
+    let mut site = Site::rolling(6, with_manual_waves);
+    site.orders(approve(&["line-1", "line-2"]));
+    assert_eq!(site.count(Step::Offered), 1);
+    let canary = site.canary();
+    site.update(&canary);
+    site.wait(SOAK);
+    assert_eq!(site.count(Step::Offered), 2);
+}
+
+#[test]
+fn an_approval_is_bound_to_the_version() {
+    let mut site = Site::rolling(6, with_manual_waves);
+    site.orders(approve(&["line-1", "line-2"]));
+    site.edit("main", |spec| {
+        *spec = rollout("os", "3");
+        with_manual_waves(spec);
+    });
+    site.verify();
+    assert_eq!(unapproved(site.core.state(), site.main()).0.len(), 2);
 }

@@ -103,7 +103,8 @@ fn what_is_not_declared_yet_is_planned_beside_what_is_and_stays_undeclared() {
     assert_eq!((plans[0].total, plans[0].takes_over.as_slice()), (5, &[(&Identity("main".into()), 5)][..]));
     assert_eq!(plans[1].joiners.len(), 1);
     assert_eq!(plans[0].halt, Some(WaitingReason::ArtifactNotVerified));
-    assert_eq!(plans[0].waves[0].members[0].then, None, "it would be offered");
+    let free = plans[0].waves.iter().flat_map(|wave| &wave.members).filter(|member| member.then.is_none()).count();
+    assert!(free >= 3, "all but the busy canary and the one that never polled: {:?}", plans[0].waves);
     assert_eq!(format!("{:?}", site.core.state()), before);
 }
 

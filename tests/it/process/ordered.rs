@@ -221,3 +221,31 @@ fn what_failed_begins_again_on_a_persons_word() {
     device.update("2.0.0");
     site.until_reason("Done");
 }
+
+#[test]
+fn approvals_in_words() {
+    let firmware = firmware(97, 10_000);
+    let site = Site::new();
+    site.declare(&["press-1", "press-2"], &firmware);
+    let waves =
+        "{size: 1, soak: 1s, name: bench, approval: Manual}, {size: \"100%\", soak: 1s, name: hall, approval: Manual}";
+    let manual = rollout("2.0.0", &firmware, "").replace("{size: 1, soak: 1s}, {size: \"100%\", soak: 1s}", waves);
+    site.put("press-fw.yaml", manual);
+    site.start();
+    site.until_reason("WaitingForApproval");
+    let said = transcript(
+        &site,
+        &[
+            &["approve", "press-fw", "hull"],
+            &["approve", "press-fw"],
+            &["approve", "press-fw"],
+            &["approve", "press-fw", "bench"],
+            &["approve", "press-fw", "--all"],
+            &["approve", "press-fw", "--all"],
+        ],
+    );
+    insta::assert_snapshot!(said);
+    site.kill_and_restart();
+    let plans = json_of(&site, &["plan", "-o", "json"]);
+    assert!(plans["plans"][0]["waves"][1].get("needsApproval").is_none(), "{plans}");
+}

@@ -135,6 +135,7 @@ impl Run {
         forget_allowances(&mut expected);
         for rollout in expected.rollouts.values_mut() {
             rollout.next_due = Some(SiteTime::default());
+            (rollout.conflict, rollout.rollback_stalled) = (false, false);
             for member in rollout.members.values_mut() {
                 if let Step::Waiting(reason) = &mut member.step {
                     *reason = WaitingReason::Unlisted;

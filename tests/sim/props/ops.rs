@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use lamplighter::model::{
-    Amount, ConfirmBy, Execution, Finished, GateQuestion, GateSpec, GatewaySpec, Labels, Percent, RolloutSpec,
-    Selector, Spread, Strategy as Pace, WaveSpec,
+    Amount, ConfirmBy, Execution, FailureAction, Finished, GateQuestion, GateSpec, GatewaySpec, Labels, Percent,
+    RolloutSpec, Selector, Spread, Strategy as Pace, Variant, Variants, WaveSpec,
 };
 use proptest::prelude::*;
 
@@ -118,6 +118,11 @@ pub struct RolloutTyped {
     /// None, so many of a line at a time, one healthy other, or both.
     pub spread: u8,
     pub gated: bool,
+    pub rollback: bool,
+    pub allow_downgrade: bool,
+    /// Gateways of line 1 get another file.
+    pub two_types: bool,
+    pub token: Option<u8>,
 }
 
 pub const GATEWAYS: u8 = 12;
@@ -172,6 +177,18 @@ impl RolloutTyped {
         spec.attempts = self.attempts.max(1);
         spec.confirm_by =
             [ConfirmBy::Auto, ConfirmBy::ReportedVersion, ConfirmBy::Feedback][usize::from(self.confirm_by)];
+        if self.rollback {
+            spec.strategy.failure_action = FailureAction::Rollback;
+        }
+        if self.two_types {
+            let line = |line: &str| Selector { match_labels: [("line".to_owned(), line.to_owned())].into() };
+            let mut artifact = spec.artifact.clone();
+            artifact.key.digest = fleet::digest(&format!("{} {version} b", self.artifact));
+            let others = vec![Variant { matches: line("1"), artifact }];
+            spec.variants = Some(Variants { first: line("0"), others });
+        }
+        spec.allow_downgrade = self.allow_downgrade;
+        spec.retry_token = self.token.map(|token| token.to_string());
         spec.paused = self.paused;
         spec.cancelled = self.cancelled;
         spec
@@ -202,11 +219,13 @@ fn rollout() -> impl Strategy<Value = RolloutTyped> {
     let stopped = prop_oneof![8 => Just((false, false)), 1 => Just((true, false)), 1 => Just((false, true))];
     let how = (proptest::collection::vec(1_u8..5, 0..3), 0_u8..5, 0_u8..4, 1_u8..4, 0_u8..3, stopped);
     let brakes = (prop_oneof![2 => Just(0_u8), 1 => 1_u8..4], proptest::bool::weighted(0.3));
-    (what, how, brakes).prop_map(
+    let mind = (any::<bool>(), any::<bool>(), proptest::bool::weighted(0.2), proptest::option::weighted(0.3, 0_u8..3));
+    (what, how, brakes, mind).prop_map(
         |(
             (name, artifact, version, line),
             (waves, max_in_flight, max_failures, attempts, confirm_by, (paused, cancelled)),
             (spread, gated),
+            (rollback, allow_downgrade, two_types, token),
         )| {
             RolloutTyped {
                 name,
@@ -222,6 +241,10 @@ fn rollout() -> impl Strategy<Value = RolloutTyped> {
                 cancelled,
                 spread,
                 gated,
+                rollback,
+                allow_downgrade,
+                two_types,
+                token,
             }
         },
     )

@@ -22,7 +22,7 @@ impl Before {
             Order::Give(order, _) | Order::Lift(order) => {
                 state.orders.get(order).map(|given| (order.clone(), given.clone()))
             }
-            Order::Resume | Order::Retry(..) => None,
+            Order::Resume | Order::Approve(..) | Order::Retry(..) => None,
         };
         let failed = |order: &Order| match order {
             Order::Retry(identity, named) => again(state, identity, named),
@@ -100,6 +100,9 @@ pub fn ordered(
         }
         Some(Order::Lift(StandingOrder::Pause(identity) | StandingOrder::Cancel(identity))) => {
             answer("resume", Some(identity), vec![], resumed(state, identity, before))
+        }
+        Some(Order::Approve(identity, waves)) => {
+            answer("approve", Some(identity), vec![], approved(state, identity, waves, changed))
         }
         Some(Order::Retry(identity, named)) => {
             let reached: Vec<_> = before.failed.iter().map(|id| name(state, id)).collect();
@@ -229,6 +232,19 @@ fn resumed(state: &State, identity: &Identity, before: &Before) -> Vec<String> {
         says.push(still_stopped(rollout));
     }
     says
+}
+
+fn approved(state: &State, identity: &Identity, waves: &[String], changed: bool) -> Vec<String> {
+    let Some(rollout) = current(state, identity) else { return Vec::new() };
+    let (key, what) = (&rollout.spec.artifact.key, if waves.len() == 1 { "wave" } else { "waves" });
+    let list = waves.join(", ");
+    if !changed {
+        return vec![format!("{what} {list} of {identity} ({} {}) was approved already", key.name, key.version)];
+    }
+    vec![format!(
+        "{what} {list} of {identity} ({} {}) may open; another version needs another approval",
+        key.name, key.version
+    )]
 }
 
 fn still_stopped(rollout: &Rollout) -> String {

@@ -9,7 +9,7 @@ pub use standing::{OrderLine, standing_orders};
 pub(super) use standing::{line, spec_line};
 
 use super::names;
-use crate::engine::State;
+use crate::engine::{self, State};
 use crate::model::{ControllerId, Identity, Order, StandingOrder};
 
 /// What a person asks for.
@@ -23,6 +23,8 @@ pub enum Wanted {
     Resume { rollout: Option<String> },
     /// The rollout is called off.
     Cancel { rollout: String, reason: Option<String> },
+    /// Waves may open: this one, that which waits now, or all that ask for it.
+    Approve { rollout: String, wave: Option<String>, all: bool },
     /// The gateway takes no new order.
     Hold { gateway: String, reason: Option<String> },
     /// It does again.
@@ -74,6 +76,11 @@ pub fn understood(state: &State, wanted: &Wanted) -> Result<Vec<Order>, String> 
             vec![Order::Give(StandingOrder::Hold(id(state, gateway)?), reason(why.as_deref())?)]
         }
         Wanted::Unhold { gateway } => vec![Order::Lift(StandingOrder::Hold(id(state, gateway)?))],
+        Wanted::Approve { rollout: name, wave, all } => {
+            let identity = rollout(name)?;
+            let waves = waves(state, &identity, wave.as_deref(), *all)?;
+            vec![Order::Approve(identity, waves)]
+        }
         Wanted::Retry { rollout: name, gateways } => {
             let identity = rollout(name)?;
             let gateways: Vec<_> =
@@ -83,6 +90,25 @@ pub fn understood(state: &State, wanted: &Wanted) -> Result<Vec<Order>, String> 
     })
 }
 
+/// The waves that are meant.
+fn waves(state: &State, identity: &Identity, wave: Option<&str>, all: bool) -> Result<Vec<String>, String> {
+    let rollout = engine::current(state, identity).and_then(|id| state.rollouts.get(&id));
+    let rollout = rollout.ok_or_else(|| format!("{identity} is not there to be approved; give its manifest first"))?;
+    let (waiting, now) = engine::unapproved(state, rollout);
+    let list = if waiting.is_empty() { "none".into() } else { waiting.join(", ") };
+    match wave {
+        Some(name) if waiting.iter().chain(&rollout.approved).any(|wave| wave == name) => Ok(vec![name.to_owned()]),
+        Some(name) => Err(format!("no wave {name:?} of {identity} waits to be approved; those that do: {list}")),
+        None if all && waiting.is_empty() => Err(format!("no wave of {identity} waits to be approved")),
+        None if all => Ok(waiting),
+        None => now.map(|wave| vec![wave]).ok_or_else(|| {
+            format!(
+                "no wave of {identity} waits to be approved now; those that will: {list}, by their names or `--all`"
+            )
+        }),
+    }
+}
+
 fn id(state: &State, who: &str) -> Result<ControllerId, String> {
     let found = names::gateway(state, who).map(|(id, _)| id.clone());
     found.ok_or_else(|| names::no_such_gateway(state, who))
@@ -90,7 +116,7 @@ fn id(state: &State, who: &str) -> Result<ControllerId, String> {
 
 fn member(state: &State, identity: &Identity, who: &str) -> Result<ControllerId, String> {
     let id = id(state, who)?;
-    let rollout = crate::engine::current(state, identity).and_then(|id| state.rollouts.get(&id));
+    let rollout = engine::current(state, identity).and_then(|id| state.rollouts.get(&id));
     if rollout.is_some_and(|rollout| rollout.members.contains_key(&id)) {
         return Ok(id);
     }
