@@ -219,9 +219,9 @@ fn offer(draft: &mut Draft, id: RolloutId) {
     }
 }
 
-/// Forgets a rollout that a newer revision replaced, that somebody deleted, or of which a newer rollout took all gateways and that has not been
-/// listed for long, once no gateway has an order of it in hand. What is only missing for a while would else come back as
-/// something new.
+/// Forgets a rollout that a newer revision replaced, that somebody deleted, or of which a newer rollout took all gateways and
+/// that has not been listed for long, once no gateway has an order of it in hand. What is only missing for a while would else
+/// come back as something new.
 fn retire(draft: &mut Draft, id: RolloutId) {
     let Some(rollout) = draft.state.rollouts.get(&id) else { return };
     let is_idle = |m: &Member| m.step.is_terminal() && m.open_action().is_none() && !m.is_unsettled();
