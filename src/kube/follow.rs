@@ -16,7 +16,7 @@ use super::item::{Item, Kind};
 use super::objects::Objects;
 use super::settings::{Backoff, Link, Settings, jittered};
 use super::watch::{Seen, Watch};
-use crate::model::{ApiFact, ApiListing, Event, ObjectName, Refusal, Uid, Verdict};
+use crate::model::{ApiFact, ApiListing, Event, ObjectName, Uid, Verdict};
 use crate::resources::{Kinds, Setting};
 
 use super::report::Report;
@@ -25,16 +25,25 @@ use super::report::Report;
 pub trait Desk {
     /// The poll interval that gateways are told.
     fn poll_interval(&self) -> Duration;
-    /// Tells the heart; its verdict after the commit, or none if it could not be saved.
-    fn decide(&self, event: Event) -> impl Future<Output = Option<Verdict>>;
+    /// Tells the heart; its verdicts after the commit, or none if it could not be saved.
+    fn decide(&self, events: Vec<Event>) -> impl Future<Output = Option<Vec<Verdict>>>;
     /// What the site says about an object.
     fn report(&self, object: ObjectName) -> impl Future<Output = Option<Report>>;
 }
 
 /// How often another cluster is asked whether it is the right one again.
 const OTHER_CLUSTER: Duration = Duration::from_secs(20);
+/// So much of what a watch says goes into one commit: as many as the loop takes.
+const MOST_AT_ONCE: usize = 64;
 /// What was not accepted because of another object is looked at again this often, as nobody says when that one goes.
 const REFUSED_AGAIN: Duration = Duration::from_secs(300);
+
+/// What to remember of an object once what it says is in the store.
+enum Lesson {
+    Learn(ObjectName, Item, Option<String>),
+    Free(ObjectName, Item),
+    Forget(ObjectName),
+}
 
 /// Where the watches go on.
 struct Place {
@@ -118,8 +127,12 @@ impl<D: Desk> Follower<D> {
         while !(gateways_end && rollouts_end) {
             tokio::select! {
                 () = self.objects.read_again.notified() => return Err(Fault::Again),
-                seen = gateways.next(), if !gateways_end => gateways_end = self.seen(Kind::Gateway, seen?).await?,
-                seen = rollouts.next(), if !rollouts_end => rollouts_end = self.seen(Kind::Rollout, seen?).await?,
+                seen = gateways.next(), if !gateways_end => {
+                    gateways_end = self.take(Kind::Gateway, seen?, &mut gateways).await?;
+                }
+                seen = rollouts.next(), if !rollouts_end => {
+                    rollouts_end = self.take(Kind::Rollout, seen?, &mut rollouts).await?;
+                }
             }
         }
         let refused = self.objects.known.borrow().values().any(|object| object.refused.is_some());
@@ -161,8 +174,9 @@ impl<D: Desk> Follower<D> {
             }
         }
         let found = (listing.objects.len(), listing.refused.len());
-        match self.desk.decide(Event::ApiListed(listing.into())).await {
-            Some(Verdict::AnotherCluster(known)) => {
+        let verdicts = self.desk.decide(vec![Event::ApiListed(listing.into())]).await;
+        match verdicts.map(|verdicts| verdicts.first().copied()) {
+            Some(Some(Verdict::AnotherCluster(known))) => {
                 self.objects.known.borrow_mut().clear();
                 self.objects.api.replace(None);
                 if self.objects.set_link(Link::Another(cluster, known)) {
@@ -193,70 +207,95 @@ impl<D: Desk> Follower<D> {
         }
     }
 
-    /// Takes what a watch says; whether it ended.
-    async fn seen(&mut self, kind: Kind, seen: Seen) -> Result<bool, Fault> {
-        let version = match seen {
-            Seen::End => return Ok(true),
-            Seen::Nothing(version) => version,
-            Seen::There(item) => {
-                let version = item.metadata.version().to_owned();
-                self.there(kind, *item).await?;
-                version
+    /// Takes what a watch says, and what it has said by now, in one commit as far as it can be; whether it ended.
+    async fn take(&mut self, kind: Kind, first: Seen, watch: &mut Watch) -> Result<bool, Fault> {
+        let (mut said, mut fault) = (vec![first], None);
+        while said.len() < MOST_AT_ONCE && !matches!(said.last(), Some(Seen::End)) {
+            tokio::select! {
+                biased;
+                seen = watch.next() => match seen {
+                    Ok(seen) => said.push(seen),
+                    Err(error) => {
+                        fault = Some(error);
+                        break;
+                    }
+                },
+                () = std::future::ready(()) => break,
             }
-            Seen::Away(item) => {
-                let version = item.metadata.version().to_owned();
-                self.away(kind, &item).await?;
-                version
+        }
+        let Some(cluster) = self.place.as_ref().map(|place| place.cluster) else { return Err(Fault::Again) };
+        let (mut ended, mut version, mut events, mut learned) = (false, None, Vec::new(), Vec::new());
+        let (kinds, setting) = (Kinds::default(), self.setting());
+        for seen in said {
+            let (fact, lesson) = match seen {
+                Seen::End => {
+                    ended = true;
+                    continue;
+                }
+                Seen::Nothing(until) => {
+                    version = Some(until);
+                    continue;
+                }
+                Seen::There(item) => {
+                    version = Some(item.metadata.version().to_owned());
+                    self.there(kind, *item, &kinds, &setting)
+                }
+                Seen::Away(item) => {
+                    version = Some(item.metadata.version().to_owned());
+                    self.away(kind, &item)
+                }
+            };
+            events.push(Event::Api(cluster, fact.into()));
+            learned.push(lesson);
+        }
+        if !events.is_empty() {
+            let verdicts = self.desk.decide(events).await.ok_or(Fault::NotSaved)?;
+            if verdicts.iter().any(|verdict| matches!(verdict, Verdict::AnotherCluster(_))) {
+                return Err(Fault::Again);
             }
-        };
+        }
+        learned.into_iter().for_each(|lesson| self.remember(kind, lesson));
         let at = usize::from(kind == Kind::Rollout);
-        if let Some(place) = self.place.as_mut().and_then(|place| place.versions.get_mut(at)) {
+        let place = self.place.as_mut().and_then(|place| place.versions.get_mut(at));
+        if let Some((place, version)) = place.zip(version) {
             *place = version;
         }
-        Ok(false)
+        fault.map_or(Ok(ended), Err)
     }
 
-    async fn there(&self, kind: Kind, mut item: Item) -> Result<(), Fault> {
+    fn there(&self, kind: Kind, mut item: Item, kinds: &Kinds, setting: &Setting) -> (ApiFact, Lesson) {
         let name = name(kind, &item);
         if !item.may_be_ours(&self.settings.site) {
-            self.objects.forget(&name);
-            return self.tell(ApiFact::Gone(name)).await;
-        }
-        if item.is_deleted() {
-            self.tell(ApiFact::Deleted(item.metadata.uid, name.clone())).await?;
-            self.objects.set_free(kind, &name, &item);
-            return Ok(());
+            return (ApiFact::Gone(name.clone()), Lesson::Forget(name));
         }
         let uid = item.metadata.uid;
-        let fact = match intent(kind, &mut item, &Kinds::default(), &self.setting()) {
-            Ok(intent) => ApiFact::Declared(uid, intent),
-            Err(refusal) => ApiFact::Refused(name.clone(), refusal),
-        };
-        let why = match &fact {
-            ApiFact::Refused(_, Refusal { why, .. }) => Some(why.clone()),
-            _ => None,
-        };
-        self.tell(fact).await?;
-        self.objects.learn(kind, name, &item, why.as_deref());
-        Ok(())
+        if item.is_deleted() {
+            return (ApiFact::Deleted(uid, name.clone()), Lesson::Free(name, item));
+        }
+        match intent(kind, &mut item, kinds, setting) {
+            Ok(intent) => (ApiFact::Declared(uid, intent), Lesson::Learn(name, item, None)),
+            Err(refusal) => {
+                let why = Some(refusal.why.clone());
+                (ApiFact::Refused(name.clone(), refusal), Lesson::Learn(name, item, why))
+            }
+        }
     }
 
     /// Out of a watch with a selector an object also goes when its labels change, and then nobody deleted it.
-    async fn away(&self, kind: Kind, item: &Item) -> Result<(), Fault> {
+    fn away(&self, kind: Kind, item: &Item) -> (ApiFact, Lesson) {
         let name = name(kind, item);
         let ours = item.may_be_ours(&self.settings.site);
-        self.objects.forget(&name);
         let deleted = ours && (item.is_deleted() || self.settings.selector.is_empty());
-        let fact = if deleted { ApiFact::Deleted(item.metadata.uid, name) } else { ApiFact::Gone(name) };
-        self.tell(fact).await
+        let fact =
+            if deleted { ApiFact::Deleted(item.metadata.uid, name.clone()) } else { ApiFact::Gone(name.clone()) };
+        (fact, Lesson::Forget(name))
     }
 
-    async fn tell(&self, fact: ApiFact) -> Result<(), Fault> {
-        let Some(place) = &self.place else { return Err(Fault::Again) };
-        match self.desk.decide(Event::Api(place.cluster, fact.into())).await {
-            Some(Verdict::AnotherCluster(_)) => Err(Fault::Again),
-            Some(_) => Ok(()),
-            None => Err(Fault::NotSaved),
+    fn remember(&self, kind: Kind, lesson: Lesson) {
+        match lesson {
+            Lesson::Learn(name, item, why) => self.objects.learn(kind, name, &item, why.as_deref()),
+            Lesson::Free(name, item) => self.objects.set_free(kind, &name, &item),
+            Lesson::Forget(name) => self.objects.forget(&name),
         }
     }
 

@@ -34,22 +34,29 @@ pub struct OtaRolloutStatus {
 /// How many gateways are where.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[expect(missing_docs, reason = "the columns of `lamplighter status`")]
 pub struct Summary {
+    /// All gateways that the rollout selects.
     #[schemars(range(min = 0, max = 1_000_000))]
     pub total: i32,
+    /// They wait: for their wave, for room, or for something that their EdgeGateway says.
     #[schemars(range(min = 0, max = 1_000_000))]
     pub pending: i32,
+    /// They are offered the update, or are at it.
     #[schemars(range(min = 0, max = 1_000_000))]
     pub updating: i32,
+    /// They are on the version.
     #[schemars(range(min = 0, max = 1_000_000))]
     pub updated: i32,
+    /// Their update failed.
     #[schemars(range(min = 0, max = 1_000_000))]
     pub failed: i32,
+    /// They need nothing from this rollout.
     #[schemars(range(min = 0, max = 1_000_000))]
     pub skipped: i32,
+    /// They wait because they do not poll.
     #[schemars(range(min = 0, max = 1_000_000))]
     pub offline: i32,
+    /// They are back on what they ran before.
     #[serde(default)]
     #[schemars(range(min = 0, max = 1_000_000))]
     pub rolled_back: i32,

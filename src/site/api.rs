@@ -25,10 +25,18 @@ impl kube::Desk for ApiDesk {
         self.devices.settings.borrow().poll_interval
     }
 
-    async fn decide(&self, event: Event) -> Option<Verdict> {
-        let (reply, verdict) = oneshot::channel();
-        self.events.send((event, Some(reply))).await.ok()?;
-        verdict.await.ok()
+    async fn decide(&self, events: Vec<Event>) -> Option<Vec<Verdict>> {
+        let mut asked = Vec::with_capacity(events.len());
+        for event in events {
+            let (reply, verdict) = oneshot::channel();
+            self.events.send((event, Some(reply))).await.ok()?;
+            asked.push(verdict);
+        }
+        let mut verdicts = Vec::with_capacity(asked.len());
+        for verdict in asked {
+            verdicts.push(verdict.await.ok()?);
+        }
+        Some(verdicts)
     }
 
     async fn report(&self, object: ObjectName) -> Option<Report> {
