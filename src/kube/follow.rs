@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
 
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tracing::{info, warn};
 
 use super::access::Access;
@@ -35,6 +35,8 @@ pub trait Desk {
 const OTHER_CLUSTER: Duration = Duration::from_secs(20);
 /// So much of what a watch says goes into one commit: as many as the loop takes.
 const MOST_AT_ONCE: usize = 64;
+/// … and what comes in so short a time: the server sends each change by itself, and a commit for each would be slow.
+const LINGER: Duration = Duration::from_millis(50);
 /// What was not accepted because of another object is looked at again this often, as nobody says when that one goes.
 const REFUSED_AGAIN: Duration = Duration::from_secs(300);
 
@@ -210,6 +212,7 @@ impl<D: Desk> Follower<D> {
     /// Takes what a watch says, and what it has said by now, in one commit as far as it can be; whether it ended.
     async fn take(&mut self, kind: Kind, first: Seen, watch: &mut Watch) -> Result<bool, Fault> {
         let (mut said, mut fault) = (vec![first], None);
+        let until = Instant::now() + LINGER;
         while said.len() < MOST_AT_ONCE && !matches!(said.last(), Some(Seen::End)) {
             tokio::select! {
                 biased;
@@ -220,7 +223,7 @@ impl<D: Desk> Follower<D> {
                         break;
                     }
                 },
-                () = std::future::ready(()) => break,
+                () = sleep_until(until) => break,
             }
         }
         let Some(cluster) = self.place.as_ref().map(|place| place.cluster) else { return Err(Fault::Again) };
@@ -254,7 +257,9 @@ impl<D: Desk> Follower<D> {
                 return Err(Fault::Again);
             }
         }
-        learned.into_iter().for_each(|lesson| self.remember(kind, lesson));
+        for lesson in learned {
+            self.remember(kind, lesson);
+        }
         let at = usize::from(kind == Kind::Rollout);
         let place = self.place.as_mut().and_then(|place| place.versions.get_mut(at));
         if let Some((place, version)) = place.zip(version) {
