@@ -71,7 +71,7 @@ mod tests {
     use crate::engine::{Steps, Summary};
 
     fn rollout(updated: u32, failed: u32, updating: u32, total: u32) -> RolloutLine {
-        let summary = Summary { total, updated, failed, updating, ..Summary::default() };
+        let summary = Summary { total, updating, updated, failed, ..Summary::default() };
         let artifact = serde_json::json!({"name": "os", "version": "2", "digest": "", "size": 1, "state": "Verified"});
         let line = serde_json::json!({
             "name": "main", "artifact": artifact, "phase": "Reconciling", "reason": "WaveOpen", "message": "",

@@ -55,9 +55,9 @@ impl Draft<'_> {
         let Some(allowed) = self.state.rollouts.get(&rollout).map(|rollout| rollout.spec.attempts) else { return };
         let Some(member) = self.member(rollout, id) else { return };
         let excused = then != Then::Stop && member.is_excused();
-        let (attempts, excuses) = member.after_failure(excused);
+        let (attempts, free) = member.after_failure(excused);
         // fault or no fault: whatever stands in the way is not asked every minute for ever
-        let tries = attempts.saturating_add(excuses);
+        let tries = attempts.saturating_add(free);
         let detail = match &message {
             Some(message) => format!("{reason}: {message}"),
             None => reason.to_string(),
@@ -66,7 +66,7 @@ impl Draft<'_> {
         self.edit_gateway(id, |gateway| gateway.failed = true);
         let retry_at = (then == Then::RetryLater).then(|| self.now.site.plus(backoff(tries.max(1))));
         self.edit_member(rollout, id, |member| {
-            (member.attempts, member.excuses) = (attempts, excuses);
+            (member.attempts, member.excuses) = (attempts, free);
             member.not_fetched = 0;
             member.message = message;
             member.retry_at = None;

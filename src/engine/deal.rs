@@ -164,18 +164,18 @@ pub(super) fn place(draft: &mut Draft, id: RolloutId, places: Vec<(ControllerId,
 pub fn ignored(rollout: &Rollout) -> Option<String> {
     let frozen = rollout.frozen.as_ref()?;
     let late = frozen.waves.iter().filter(|wave| wave.opened_at.is_some()).filter_map(|wave| {
-        let asked_for = wave.asked?;
+        let size = wave.asked?;
         let Some((_, spec)) = asked(&rollout.spec).find(|(name, _)| *name == wave.name) else {
             return Some(format!("wave {} has opened and stays as it was", wave.name));
         };
-        let changes = [
-            ("size", asked_for != spec.size),
+        let fields = [
+            ("size", size != spec.size),
             ("selector", wave.selector != spec.selector),
             ("soak", wave.soak != spec.soak),
             ("approval", wave.approval != spec.approval),
             ("minUpdated", wave.min_updated != spec.min_updated),
         ];
-        let changed: Vec<_> = changes.iter().filter_map(|(field, differs)| differs.then_some(*field)).collect();
+        let changed: Vec<_> = fields.iter().filter_map(|(field, differs)| differs.then_some(*field)).collect();
         let late = !changed.is_empty();
         late.then(|| format!("wave {} has opened, too late for another {}", wave.name, changed.join(" and ")))
     });

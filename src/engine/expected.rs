@@ -93,11 +93,11 @@ fn waiting(state: &State, rollout: &Rollout, member: &Member, (reason, now): (Wa
         | WaitingReason::DuplicateIdentity
         | WaitingReason::NotComparable
         | WaitingReason::DigestConflict
+        | WaitingReason::NotApproved
         | WaitingReason::Paused => awaited(Awaited::Person),
         WaitingReason::ArtifactNotVerified => awaited(Awaited::Artifact),
         WaitingReason::SiteSilent => silence(state),
         WaitingReason::WaveNotOpen => wave(state, rollout),
-        WaitingReason::NotApproved => awaited(Awaited::Person),
         WaitingReason::Cancelling => {
             Expectation { what: Awaited::Gateway, at: member.open_action().and_then(|action| action.deadline) }
         }

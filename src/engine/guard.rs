@@ -6,31 +6,47 @@ use super::draft::Draft;
 use super::state::{Member, Rollout, State, Step};
 use crate::model::{ControllerId, RolloutId, SkippedReason, Version, WaitingReason};
 
-/// How a gateway's version stands to what a member would get, as long as that matters: it has not begun, and nobody allowed
-/// a downgrade.
-fn compared(rollout: &Rollout, member: &Member, runs: &Version) -> Option<Option<Ordering>> {
+/// What the version that a gateway runs says against its update.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Judged {
+    /// Nothing.
+    Fine,
+    /// It is newer.
+    Newer,
+    /// It cannot be compared.
+    Doubtful,
+}
+
+/// How a gateway's version stands to what a member would get. It matters until that has begun, unless somebody allowed a
+/// downgrade.
+fn judged(rollout: &Rollout, member: &Member, runs: &Version) -> Judged {
     if rollout.spec.allow_downgrade || member.reverting || member.ever_fetched() {
-        return None;
+        return Judged::Fine;
     }
     let target = &rollout.file_for(member).key.version;
-    Some(if runs == target { Some(Ordering::Equal) } else { runs.compare(target) })
+    match runs.compare(target) {
+        _ if runs == target => Judged::Fine,
+        Some(Ordering::Greater) => Judged::Newer,
+        Some(_) => Judged::Fine,
+        None => Judged::Doubtful,
+    }
 }
 
 /// The same once the members are frozen. Of a gateway that never said what it runs there is nothing to compare.
-fn guarded(state: &State, rollout: &Rollout, id: &ControllerId, member: &Member) -> Option<Option<Ordering>> {
+fn guarded(state: &State, rollout: &Rollout, id: &ControllerId, member: &Member) -> Option<Judged> {
     rollout.frozen.as_ref()?;
     let runs = state.settings.version_of(state.gateways.get(id)?, &rollout.spec.artifact.key.name)?;
-    compared(rollout, member, &runs)
+    Some(judged(rollout, member, &runs))
 }
 
 /// Would a member be skipped whose gateway reports this version?
 pub(super) fn refuses(rollout: &Rollout, member: &Member, runs: Option<&Version>) -> bool {
-    runs.is_some_and(|runs| compared(rollout, member, runs) == Some(Some(Ordering::Greater)))
+    runs.is_some_and(|runs| judged(rollout, member, runs) == Judged::Newer)
 }
 
 /// Can it not be told whether the update would be a downgrade?
 pub(super) fn is_in_doubt(state: &State, rollout: &Rollout, id: &ControllerId, member: &Member) -> bool {
-    guarded(state, rollout, id, member) == Some(None)
+    guarded(state, rollout, id, member) == Some(Judged::Doubtful)
 }
 
 /// Skips who would be taken back to an older version, and takes those up again for whom that was allowed since.
@@ -39,7 +55,7 @@ pub(super) fn run(draft: &mut Draft, id: RolloutId) {
     let refused = Step::Skipped(SkippedReason::DowngradeRefused);
     let would_go_back = |(gateway, member): &(&ControllerId, &Member)| {
         matches!(member.step, Step::Waiting(_) | Step::Offered)
-            && guarded(draft.state, rollout, gateway, member) == Some(Some(Ordering::Greater))
+            && guarded(draft.state, rollout, gateway, member) == Some(Judged::Newer)
     };
     let back: Vec<_> = rollout.members.iter().filter(would_go_back).map(|(gateway, _)| gateway.clone()).collect();
     let allowed = rollout.spec.allow_downgrade && !rollout.replaced;

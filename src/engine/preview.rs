@@ -80,7 +80,8 @@ pub fn plan(state: &State, id: RolloutId, now: SiteTime) -> Option<Plan<'_>> {
             member.wave = *at;
         }
     }
-    let halt = brake::halt(state, rollout);
+    let no_file = || (!state.has_files(rollout)).then_some(WaitingReason::ArtifactNotVerified);
+    let halt = brake::halt(state, rollout).or_else(no_file);
     let planned = |gateway: &'_ ControllerId, gate: Option<WaitingReason>| -> Option<Planned<'_>> {
         let (gateway, member) = rollout.members.get_key_value(gateway)?;
         let then = brake::own(state, now, (id, &opened), (gateway, opened.members.get(gateway)?));

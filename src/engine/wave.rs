@@ -119,7 +119,7 @@ fn proof(state: &State, rollout: &Rollout, at: usize, wave: &Wave, opened: SiteT
     for (id, member) in rollout.members.iter().filter(|(_, m)| m.wave.map(usize::from) == Some(at)) {
         match member.step {
             Step::Waiting(WaitingReason::Held | WaitingReason::DuplicateIdentity | WaitingReason::NotComparable) => {
-                may_come = true
+                may_come = true;
             }
             Step::Waiting(_) if unlisted(id) => may_come = true,
             Step::Updated if watch::silent(state, rollout, id, member).is_some() => return Proof::Open,

@@ -225,7 +225,7 @@ fn unknown_and_misspelt_fields_are_refused_with_their_path() {
         &["spec.strategy.maxFailure:", "did you mean maxFailures?"],
     );
     refused_with(&rollout("r", "  Paused: true\n"), &["spec.Paused:", "did you mean paused?"]);
-    refused_with(&rollout("r", "  frobnicate: 1\n"), &["spec.frobnicate:", "known here: approvedWaves"]);
+    refused_with(&rollout("r", "  frobnicate: 1\n"), &["spec.frobnicate:", "known here: allowDowngrade"]);
     refused_with(&gateway("gw", "{controlerID: x}"), &["did you mean controllerId?"]);
     refused_with(
         &gateway("gw", "{}").replace("{name: gw}", "{name: gw, lables: {a: b}}"),
@@ -580,7 +580,7 @@ fn a_gate_that_can_never_be_asked_is_refused() {
     refused_with(&gate("{http: \"http://{line}/x\"}"), &["spec.gates[0].http", "gates.allowHosts"]);
     refused_with(&gate("{http: \"ftp://plc/x\"}"), &["spec.gates[0].http", "http:"]);
     refused_with(&gate("{http: \"http://u:secret@plc/x\"}"), &["spec.gates[0].http", "password"]);
-    let nine = vec!["{file: /a}"; 9].join(", ");
+    let nine = ["{file: /a}"; 9].join(", ");
     refused_with(&gate(&nine), &["spec.gates", "at most 8"]);
 }
 

@@ -192,15 +192,15 @@ fn what_people_say_on_the_spot_counts_whatever_the_hub_says_and_through_every_st
         ];
         let endings = if seed % 2 == 0 { calm() } else { storm(seed, 20) };
         let mut world = declared_world(seed, &cast, disk::memory(), declarations, endings);
-        let mut says = |at: u64, order: Order| world.plan(at, Deed::Order(order, "alice".into()));
+        let mut order = |at: u64, given: Order| world.plan(at, Deed::Order(given, "alice".into()));
         let held = StandingOrder::Hold(cast[random.usize(0..20)].0.clone());
         let (when, until) = (at(3) + random.u64(0..at(8)), at(20) + random.u64(0..at(10)));
-        says(at(2), Order::Give(held.clone(), Some("acceptance test".into())));
-        says(when, Order::Give(StandingOrder::Pause(name.clone()), None));
-        says(until, Order::Lift(StandingOrder::Pause(name)));
+        order(at(2), Order::Give(held.clone(), Some("acceptance test".into())));
+        order(when, Order::Give(StandingOrder::Pause(name.clone()), None));
+        order(until, Order::Lift(StandingOrder::Pause(name)));
         let stays = seed % 3 == 0;
         if !stays {
-            says(until + at(5), Order::Lift(held.clone()));
+            order(until + at(5), Order::Lift(held.clone()));
         }
         run(&mut world);
         judge_installs(&world);

@@ -75,7 +75,7 @@ impl Drops {
             let rested = now.saturating_duration_since(*since);
             let next = [self.pace.rest, self.pace.wrong_after].into_iter().filter(|rest| *rest > rested).min();
             if let Some(next) = next {
-                let left = next - rested + Duration::from_millis(1);
+                let left = next.saturating_sub(rested) + Duration::from_millis(1);
                 found.again = Some(found.again.map_or(left, |again| again.min(left)));
             }
         }

@@ -5,15 +5,15 @@ use lamplighter::model::*;
 
 use super::site::*;
 
-fn selector(pairs: &[(&str, &str)]) -> Option<Selector> {
-    Some(Selector { match_labels: pairs.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect() })
+fn selector(pairs: &[(&str, &str)]) -> Selector {
+    Selector { match_labels: pairs.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect() }
 }
 
 fn bench(size: &str) -> WaveSpec {
     WaveSpec {
         name: Some("bench".into()),
         size: amount(size),
-        selector: selector(&[("role", "bench")]),
+        selector: Some(selector(&[("role", "bench")])),
         ..WaveSpec::CANARY
     }
 }
@@ -65,7 +65,7 @@ fn what_a_wave_with_a_selector_does_not_take_stays_for_later_waves_in_the_frozen
 #[test]
 fn a_bench_without_a_gateway_is_not_passed_over() {
     let mut site = with_bench(4, |spec| {
-        spec.strategy.waves = vec![WaveSpec { selector: selector(&[("role", "lab")]), ..bench("2") }];
+        spec.strategy.waves = vec![WaveSpec { selector: Some(selector(&[("role", "lab")])), ..bench("2") }];
     });
     let Phase::Stalled(StalledReason::WavesImpossible, text) = site.phase() else { panic!("{:?}", site.phase()) };
     assert_eq!(text, "no member is what the selector of wave bench asks for");
@@ -79,7 +79,7 @@ fn a_bench_without_a_gateway_is_not_passed_over() {
 #[test]
 fn a_wave_whose_members_are_all_in_earlier_waves_is_none() {
     let site = with_bench(3, |spec| {
-        spec.strategy.waves = vec![WaveSpec { size: amount("3"), ..WaveSpec::CANARY }, bench("2")]
+        spec.strategy.waves = vec![WaveSpec { size: amount("3"), ..WaveSpec::CANARY }, bench("2")];
     });
     assert_eq!(site.main().frozen.as_ref().unwrap().waves.len(), 1);
     assert_eq!(site.count(Step::Offered), 3);

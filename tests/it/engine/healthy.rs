@@ -152,6 +152,7 @@ fn one_that_regressed_in_its_soak_is_not_healthy_when_it_is_back() {
     site.says("g2", success());
     site.attributes("g2", AttributesMode::Merge, &[("plc", Some("7"))]);
     site.quiet("g2");
+    site.wait(3 * POLL);
     assert_eq!(site.at_in("other", "g2"), Step::Failed(FailedReason::Regressed));
     site.seen("g2");
     assert_eq!(site.at("g1"), MIN_HEALTHY);

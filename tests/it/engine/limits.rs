@@ -20,7 +20,7 @@ fn counts(reason: FailedReason, end: impl FnOnce(&mut Site, &str)) {
 
 #[test]
 fn a_reported_failure_counts() {
-    counts(FailedReason::Reported, |site, canary| site.fail(canary));
+    counts(FailedReason::Reported, Site::fail);
 }
 
 #[test]

@@ -21,11 +21,15 @@ fn switch_off(site: &mut Site, gateways: &[String]) {
 }
 
 fn go_offline(site: &mut Site, gateways: &[String]) {
-    gateways.iter().for_each(|gateway| _ = site.happens(Event::Offline(id(gateway))));
+    for gateway in gateways {
+        site.happens(Event::Offline(id(gateway)));
+    }
 }
 
 fn come_back(site: &mut Site, gateways: &[String]) {
-    gateways.iter().for_each(|gateway| site.seen(gateway));
+    for gateway in gateways {
+        site.seen(gateway);
+    }
 }
 
 /// Thirty gateways, the canary of which is done and five of the rest of which have their orders in hand; the second wave
@@ -38,7 +42,9 @@ fn hall() -> (Site, Vec<String>, Vec<String>) {
     });
     let mut in_hand = site.rest();
     let control = in_hand.split_off(5);
-    in_hand.iter().for_each(|gateway| site.download(gateway));
+    for gateway in &in_hand {
+        site.download(gateway);
+    }
     (site, in_hand, control)
 }
 

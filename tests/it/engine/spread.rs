@@ -10,12 +10,8 @@ const MAX_IN_FLIGHT: Step = Step::Waiting(WaitingReason::MaxInFlight);
 const MIN_HEALTHY: Step = Step::Waiting(WaitingReason::MinHealthy);
 
 /// What holds for each line.
-fn per_line(max_in_flight: Option<&str>, min_healthy: Option<&str>) -> Option<Spread> {
-    Some(Spread {
-        label: "line".into(),
-        max_in_flight: max_in_flight.map(amount),
-        min_healthy: min_healthy.map(amount),
-    })
+fn per_line(max_in_flight: Option<&str>, min_healthy: Option<&str>) -> Spread {
+    Spread { label: "line".into(), max_in_flight: max_in_flight.map(amount), min_healthy: min_healthy.map(amount) }
 }
 
 /// Gateways `g1`, `g2` … with these lines, all polling, and the rollout `main` with one wave.
@@ -49,7 +45,7 @@ fn one(site: &Site, step: Step) -> String {
 
 #[test]
 fn one_gateway_of_each_line_at_a_time() {
-    let mut site = lines(&["a", "a", "a", "b", "b"], |spec| spec.strategy.spread = per_line(Some("1"), None));
+    let mut site = lines(&["a", "a", "a", "b", "b"], |spec| spec.strategy.spread = Some(per_line(Some("1")), None));
     assert_eq!((site.count(Step::Offered), site.count(SPREAD)), (2, 3));
     let waits = one(&site, SPREAD);
     assert!(because_of(&site, &waits).contains("1 gateway under way, 1 may be"), "{}", because_of(&site, &waits));
@@ -66,13 +62,13 @@ fn one_gateway_of_each_line_at_a_time() {
 
 #[test]
 fn a_share_of_a_line_is_one_of_its_declared_gateways() {
-    let site = lines(&["a", "a", "a", "a", "b"], |spec| spec.strategy.spread = per_line(Some("50%"), None));
+    let site = lines(&["a", "a", "a", "a", "b"], |spec| spec.strategy.spread = Some(per_line(Some("50%")), None));
     assert_eq!((site.count(Step::Offered), site.count(SPREAD)), (3, 2));
 }
 
 #[test]
 fn a_gateway_without_the_label_is_held_until_it_has_one() {
-    let mut site = lines(&["a", ""], |spec| spec.strategy.spread = per_line(Some("1"), None));
+    let mut site = lines(&["a", ""], |spec| spec.strategy.spread = Some(per_line(Some("1")), None));
     assert_eq!((site.at("g1"), site.at("g2")), (Step::Offered, SPREAD));
     assert!(because_of(&site, "g2").contains("no label line"));
     site.update("g1");
@@ -89,7 +85,7 @@ fn a_gateway_without_the_label_is_held_until_it_has_one() {
 #[test]
 fn another_rollout_on_the_same_line_counts() {
     let mut site = lines(&["a", "a"], |spec| {
-        spec.strategy.spread = per_line(Some("1"), None);
+        spec.strategy.spread = Some(per_line(Some("1")), None);
         spec.selector.match_labels.insert("half".into(), "1".into());
     });
     site.gateways.get_mut("g1").unwrap().labels.insert("half".into(), "1".into());
@@ -110,7 +106,7 @@ fn another_rollout_on_the_same_line_counts() {
 
 #[test]
 fn both_of_a_pair_waiting_go_one_after_another_and_never_see_both_links() {
-    let mut site = lines(&["p", "p"], |spec| spec.strategy.spread = per_line(None, Some("1")));
+    let mut site = lines(&["p", "p"], |spec| spec.strategy.spread = Some(per_line(None, Some("1"))));
     assert_eq!((site.count(Step::Offered), site.count(MIN_HEALTHY)), (1, 1));
     let (first, second) = (one(&site, Step::Offered), one(&site, MIN_HEALTHY));
     assert!(because_of(&site, &second).contains("is offered its update"), "{}", because_of(&site, &second));
@@ -129,7 +125,7 @@ fn both_of_a_pair_waiting_go_one_after_another_and_never_see_both_links() {
 fn a_link_that_was_shown_before_the_spread_was_goes_back() {
     let mut site = lines(&["p", "p"], |_| {});
     assert_eq!(site.count(Step::Offered), 2);
-    site.edit("main", |spec| spec.strategy.spread = per_line(None, Some("1")));
+    site.edit("main", |spec| spec.strategy.spread = Some(per_line(None, Some("1"))));
     assert_eq!((site.count(Step::Offered), site.count(MIN_HEALTHY)), (1, 1));
 }
 
@@ -138,7 +134,7 @@ fn a_fetch_that_races_its_partners_fetch_is_withheld() {
     let mut site = lines(&["p", "p"], |_| {});
     let orders = [("g1", site.order("g1")), ("g2", site.order("g2"))];
     let mut spec = site.rollouts["main"].clone();
-    spec.strategy.spread = per_line(None, Some("1"));
+    spec.strategy.spread = Some(per_line(None, Some("1")));
     let mut intents: Vec<_> = site.gateways.values().cloned().map(Intent::Gateway).collect();
     intents.push(Intent::Rollout(Identity("main".into()), spec.into()));
     let mut events = vec![Event::Listed(Listing { intents, refused: vec![] })];
@@ -150,7 +146,7 @@ fn a_fetch_that_races_its_partners_fetch_is_withheld() {
 
 #[test]
 fn min_healthy_that_equals_the_group_is_stalled_once_nothing_else_can_move() {
-    let mut site = lines(&["p", "p", "q", "q", "q"], |spec| spec.strategy.spread = per_line(None, Some("2")));
+    let mut site = lines(&["p", "p", "q", "q", "q"], |spec| spec.strategy.spread = Some(per_line(None, Some("2"))));
     assert_eq!(site.count(Step::Offered), 1, "of the three, two stay");
     assert!(matches!(site.phase(), Phase::Reconciling(..)));
     for _ in 0..3 {
@@ -161,13 +157,13 @@ fn min_healthy_that_equals_the_group_is_stalled_once_nothing_else_can_move() {
     let expected = "line p has 2 gateways, and minHealthy wants 2 healthy beside the one that is updated; use less";
     assert_eq!(why, expected);
     assert_eq!(because_of(&site, "g1"), expected);
-    site.edit("main", |spec| spec.strategy.spread = per_line(None, Some("1")));
+    site.edit("main", |spec| spec.strategy.spread = Some(per_line(None, Some("1"))));
     assert_eq!(site.count(Step::Offered), 1);
 }
 
 #[test]
 fn what_only_waits_for_health_is_not_stalled() {
-    let mut site = lines(&["p", "p"], |spec| spec.strategy.spread = per_line(None, Some("1")));
+    let mut site = lines(&["p", "p"], |spec| spec.strategy.spread = Some(per_line(None, Some("1"))));
     let first = one(&site, Step::Offered);
     let second = one(&site, MIN_HEALTHY);
     site.update(&first);

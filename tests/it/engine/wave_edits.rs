@@ -116,7 +116,9 @@ fn a_rollout_whose_waves_are_edited_half_way_updates_everybody_once() {
         let offered: Vec<_> =
             site.main().members.iter().filter(|(_, m)| m.step == Step::Offered).map(|(id, _)| id.to_string()).collect();
         assert!(!offered.is_empty(), "{:?}", site.phase());
-        offered.iter().for_each(|gateway| site.update(gateway));
+        for gateway in &offered {
+            site.update(gateway);
+        }
         site.wait(SOAK);
     }
     assert_eq!((site.count(Step::Updated), site.noted(What::Offered)), (8, 8));

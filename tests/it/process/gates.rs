@@ -34,7 +34,7 @@ fn until_because(site: &Site, device: &Device, words: &str) {
     eventually(words, || {
         device.poll();
         let because = site.ask("/v1/why/press-1")["rollouts"][0]["because"].clone();
-        last = because.as_str().unwrap_or_default().to_owned();
+        because.as_str().unwrap_or_default().clone_into(&mut last);
         last.contains(words).then_some(())
     });
 }

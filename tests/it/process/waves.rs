@@ -19,7 +19,9 @@ fn a_manual_wave_says_what_it_waits_for_and_opens_when_that_stands_in_the_manife
     site.put("press-fw.yaml", waves(two, ""));
     site.start();
     let devices = ["press-1", "press-2"].map(|name| Device::new(&site, name));
-    devices.iter().for_each(|device| device.report("1.0.0"));
+    for device in &devices {
+        device.report("1.0.0");
+    }
     let first = eventually("an order", || devices.iter().find(|device| device.poll().is_some()));
     first.update("2.0.0");
     site.until_reason("WaitingForApproval");
