@@ -182,7 +182,7 @@ fn what_a_gateway_reports_selects_it_until_the_members_are_frozen() {
 fn a_wave_selects_by_what_gateways_reported_at_the_freeze() {
     let mut site = Site::rolling(4, |spec| {
         let board = selector(&[("attr.lamplighter.dev/hw", "b")]);
-        spec.strategy.waves = vec![WaveSpec { selector: board, size: amount("100%"), ..WaveSpec::CANARY }];
+        spec.strategy.waves = vec![WaveSpec { selector: Some(board), size: amount("100%"), ..WaveSpec::CANARY }];
     });
     assert!(matches!(site.phase(), Phase::Stalled(StalledReason::WavesImpossible, _)));
     site.attributes("g3", AttributesMode::Merge, &[("hw", Some("b"))]);

@@ -45,7 +45,7 @@ fn one(site: &Site, step: Step) -> String {
 
 #[test]
 fn one_gateway_of_each_line_at_a_time() {
-    let mut site = lines(&["a", "a", "a", "b", "b"], |spec| spec.strategy.spread = Some(per_line(Some("1")), None));
+    let mut site = lines(&["a", "a", "a", "b", "b"], |spec| spec.strategy.spread = Some(per_line(Some("1"), None)));
     assert_eq!((site.count(Step::Offered), site.count(SPREAD)), (2, 3));
     let waits = one(&site, SPREAD);
     assert!(because_of(&site, &waits).contains("1 gateway under way, 1 may be"), "{}", because_of(&site, &waits));
@@ -62,13 +62,13 @@ fn one_gateway_of_each_line_at_a_time() {
 
 #[test]
 fn a_share_of_a_line_is_one_of_its_declared_gateways() {
-    let site = lines(&["a", "a", "a", "a", "b"], |spec| spec.strategy.spread = Some(per_line(Some("50%")), None));
+    let site = lines(&["a", "a", "a", "a", "b"], |spec| spec.strategy.spread = Some(per_line(Some("50%"), None)));
     assert_eq!((site.count(Step::Offered), site.count(SPREAD)), (3, 2));
 }
 
 #[test]
 fn a_gateway_without_the_label_is_held_until_it_has_one() {
-    let mut site = lines(&["a", ""], |spec| spec.strategy.spread = Some(per_line(Some("1")), None));
+    let mut site = lines(&["a", ""], |spec| spec.strategy.spread = Some(per_line(Some("1"), None)));
     assert_eq!((site.at("g1"), site.at("g2")), (Step::Offered, SPREAD));
     assert!(because_of(&site, "g2").contains("no label line"));
     site.update("g1");
@@ -85,7 +85,7 @@ fn a_gateway_without_the_label_is_held_until_it_has_one() {
 #[test]
 fn another_rollout_on_the_same_line_counts() {
     let mut site = lines(&["a", "a"], |spec| {
-        spec.strategy.spread = Some(per_line(Some("1")), None);
+        spec.strategy.spread = Some(per_line(Some("1"), None));
         spec.selector.match_labels.insert("half".into(), "1".into());
     });
     site.gateways.get_mut("g1").unwrap().labels.insert("half".into(), "1".into());
