@@ -60,6 +60,7 @@ impl Heart {
     fn new() -> Self {
         let settings = Settings {
             poll_interval: Duration::from_secs(60),
+            offline_after: Duration::from_secs(600),
             download_slots: 24,
             max_in_flight: 100,
             version_keys: BTreeMap::new(),

@@ -136,6 +136,7 @@ site: measured
 state: {}
 intake: {{manifests: [{}]}}
 devices: {{listen: \"{listen}\", {more} pollInterval: 60s}}
+limits: {{maxInFlight: 1000}}
 ",
         state.display(),
         manifests.display(),

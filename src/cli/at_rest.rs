@@ -43,6 +43,7 @@ impl AtRest {
         let config = site.config();
         let settings = Settings {
             poll_interval: config.as_ref().map_or(Devices::POLL_INTERVAL, |config| config.devices.poll_interval),
+            offline_after: config.as_ref().map_or(Devices::OFFLINE_AFTER, |config| config.devices.offline_after),
             download_slots: config.as_ref().map_or(Load::DOWNLOADS, |config| config.devices.load.downloads),
             max_in_flight: config.as_ref().map_or(SiteConfig::MAX_IN_FLIGHT, |config| config.max_in_flight),
             version_keys: config.as_ref().map(|config| config.devices.version_keys.clone()).unwrap_or_default(),

@@ -8,7 +8,7 @@ use super::control::SiteArgs;
 use super::order::give;
 use crate::site::report::Wanted;
 
-/// Call a rollout off for good, and let no later version of it begin until it is resumed on the spot
+/// Call a rollout off for good, and its later versions until it is resumed
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Offers are taken back, downloads are broken off, and only who has the whole artifact goes on. It is bound to the\n\

@@ -8,7 +8,7 @@ use super::control::SiteArgs;
 use super::order::give;
 use crate::site::report::Wanted;
 
-/// Offer nothing of a rollout and open no wave of it, until it is resumed on the spot
+/// Offer nothing of a rollout and open no wave of it, until it is resumed
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "It is bound to the name: edits, new versions, restarts and the hub do not lift it, `lamplighter resume` does.\n\nExamples:\n  \

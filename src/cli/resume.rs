@@ -8,7 +8,7 @@ use super::control::SiteArgs;
 use super::order::give;
 use crate::site::report::Wanted;
 
-/// Go on with a rollout that was paused or cancelled on the spot; without a name, after the store was lost
+/// Go on with a rollout; without a name, after the store was lost
 #[derive(Debug, clap::Args)]
 #[command(after_help = "It does not lift what a spec says, and says so if there is such a thing.\n\nExamples:\n  \
     lamplighter resume press-fw\n  lamplighter resume")]

@@ -219,10 +219,13 @@ impl Member {
         self.ever_fetched() && !self.step.is_terminal() && self.step != Step::Offered
     }
 
-    /// When something is due for it.
-    pub(super) fn due(&self) -> Option<SiteTime> {
-        let deadline = self.action.as_ref().and_then(|action| action.deadline);
-        let retry_at = self.retry_at.filter(|_| matches!(self.step, Step::Waiting(_)));
-        [deadline, retry_at].into_iter().flatten().min()
+    /// When its order's time is up.
+    pub(super) fn deadline(&self) -> Option<SiteTime> {
+        self.action.as_ref().and_then(|action| action.deadline)
+    }
+
+    /// When something is due for it: its order's time is up, and its next try begins.
+    pub(super) fn due(&self) -> [Option<SiteTime>; 2] {
+        [self.deadline(), self.retry_at.filter(|_| matches!(self.step, Step::Waiting(_)))]
     }
 }

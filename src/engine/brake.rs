@@ -70,10 +70,19 @@ pub(super) fn standing(
         return own;
     }
     let halt = if member.reverting { rollback::halt(state, rollout) } else { halt(state, rollout) };
-    [halt, own].into_iter().flatten().min()
+    [halt, no_file(state, rollout, member), own].into_iter().flatten().min()
 }
 
-/// The brake on the member itself, whatever holds its rollout.
+/// The member's file is not in the cache.
+fn no_file(state: &State, rollout: &Rollout, member: &Member) -> Option<WaitingReason> {
+    let has_file = match rollout.frozen {
+        Some(_) => state.is_verified(&rollout.file_for(member).key.digest),
+        None => state.has_files(rollout),
+    };
+    (!has_file).then_some(WaitingReason::ArtifactNotVerified)
+}
+
+/// The brake on the member itself, whatever holds its rollout, and whether its file is there or not.
 pub(super) fn own(
     state: &State,
     now: SiteTime,
@@ -87,17 +96,12 @@ pub(super) fn own(
     let elsewhere =
         gateway.busy.filter(|busy| *busy != id).and_then(|busy| state.rollouts.get(&busy)?.members.get(gateway_id));
     let outside = rollout.outside(member);
-    let has_file = match rollout.frozen {
-        Some(_) => state.is_verified(&rollout.file_for(member).key.digest),
-        None => state.has_files(rollout),
-    };
     let brakes = [
         (!gateway.listed, WaitingReason::Unlisted),
         (is_held(state, gateway), WaitingReason::Held),
         (gateway.duplicate, WaitingReason::DuplicateIdentity),
         (gateway.unknown_version, WaitingReason::UnknownVersion),
         (!member.reverting && guard::is_in_doubt(state, rollout, gateway_id, member), WaitingReason::NotComparable),
-        (!has_file, WaitingReason::ArtifactNotVerified),
         (gateway.unsettled || elsewhere.is_some_and(Member::is_cancelling), WaitingReason::Cancelling),
         // an order that waits half-way does not keep a gateway from another: what it waits for may never come
         (elsewhere.is_some_and(|member| !matches!(member.step, Step::Waiting(_))), WaitingReason::ActionOpen),

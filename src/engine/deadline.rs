@@ -17,10 +17,10 @@ pub(super) fn run(draft: &mut Draft, id: RolloutId) {
     if state.site.silence.is_some() {
         return;
     }
-    let is_due = |member: &Member| member.action.as_ref().is_some_and(|a| a.deadline.is_some_and(|at| at <= now));
+    let is_due = |member: &Member| member.deadline().is_some_and(|at| at <= now);
     let excused = |id: &ControllerId, member: &Member| {
         let judged = member.may_fail_silent() && !member.is_cancelling();
-        judged && state.gateways.get(id).is_some_and(|gateway| is_excused(state, gateway, now))
+        judged && state.gateways.get(id).is_some_and(|gateway| is_excused(state, gateway, member.deadline(), now))
     };
     let due = rollout.members.iter().filter(|(id, member)| is_due(member) && !excused(id, member));
     let due: Vec<_> = due.map(|(id, m)| (id.clone(), m.step)).collect();
@@ -74,7 +74,7 @@ fn gone_after_fetching(draft: &mut Draft, id: RolloutId) {
     let (state, now) = (&*draft.state, draft.now.site);
     let offline = |gateway: &ControllerId| {
         let gateway = state.gateways.get(gateway);
-        gateway.is_some_and(|gateway| gateway.presence == Presence::Offline && !is_excused(state, gateway, now))
+        gateway.is_some_and(|gateway| gateway.presence == Presence::Offline && !is_excused(state, gateway, None, now))
     };
     // hidden half-way on somebody's word, or with a deadline since
     let excused = |member: &Member| {

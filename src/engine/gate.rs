@@ -39,7 +39,7 @@ fn keys<'s>(
 
 /// A gate said something. That it says the same again is nobody's business, unless what it said before was forgotten.
 pub(super) fn said(draft: &mut Draft, key: GateKey, answer: GateAnswer, asked: SiteTime) {
-    if asked < draft.state.asks_since {
+    if asked < draft.state.awake_since {
         return;
     }
     let now = draft.now.site;
@@ -57,7 +57,7 @@ pub(super) fn said(draft: &mut Draft, key: GateKey, answer: GateAnswer, asked: S
 /// Nobody knows any more what gates would say.
 pub(super) fn forget(draft: &mut Draft) {
     draft.state.gates.clear();
-    draft.state.asks_since = draft.now.site;
+    draft.state.awake_since = draft.now.site;
     touch_gated(draft);
 }
 

@@ -247,14 +247,16 @@ fn next_due(state: &State, rollout: &Rollout, now: SiteTime) -> Option<SiteTime>
     let members = rollout.members.iter().flat_map(|(id, member)| {
         let idles = member.step == Step::Downloading;
         let judged = if member.may_fail_silent() {
-            state.gateways.get(id).and_then(|gateway| silence::judged_from(state, gateway))
+            state.gateways.get(id).and_then(|gateway| silence::judged_from(state, gateway, member.deadline()))
         } else {
             watch::silent(state, rollout, id, member)
         };
         // while the site is silent no time is up
         let runs = state.site.silence.is_none();
         let hidden = if idles { hide_at(state, rollout, id, member) } else { None };
-        [member.due().filter(|_| runs), judged.filter(|_| runs), hidden]
+        // each for itself: what has passed must not hide what is still to come
+        let [deadline, retry_at] = member.due().map(|at| at.filter(|_| runs));
+        [deadline, retry_at, judged.filter(|_| runs), hidden]
     });
     let soak = match wave::current(state, rollout) {
         Some((_, Some(Proof::SoakUntil(until)))) if rollout.tripped.is_none() => Some(until),

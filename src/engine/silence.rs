@@ -116,14 +116,26 @@ fn go_on(draft: &mut Draft, since: SiteTime) {
 }
 
 /// From when on a gateway's silence is held against it: once the others would have fallen silent too, and after a silence
-/// of the site once it had the time to come back.
-pub(super) fn judged_from(state: &State, gateway: &Gateway) -> Option<SiteTime> {
-    let since = gateway.silent_since.filter(|_| gateway.presence != Presence::Polling)?;
-    let others = state.told(&gateway.spec.controller_id) * 2;
-    Some(since.max(state.site.silence_over).plus(state.patience(gateway).max(others)))
+/// of the site, or a start, once it had the time to come back.
+pub(super) fn judged_from(state: &State, gateway: &Gateway, deadline: Option<SiteTime>) -> Option<SiteTime> {
+    let since = gateway.silent_since.filter(|_| gateway.presence != Presence::Polling);
+    let over = state.site.silence_over;
+    // that one may stay away long after a poll that failed is known where its silence is told; it is not waited for twice
+    let by = |since: SiteTime| {
+        if since > over { since.plus(state.interval(gateway) * 2) } else { over.plus(state.patience(gateway)) }
+    };
+    // starts again and again must not put it off for ever
+    let latest = since.or(deadline)?.plus(state.settings.offline_after);
+    since.map(by).max(back_by(state, gateway).map(|at| at.min(latest)))
+}
+
+/// A plant that is switched off takes its gateways with it: who was not offline before has time to boot as well.
+fn back_by(state: &State, gateway: &Gateway) -> Option<SiteTime> {
+    let may_boot = !gateway.heard && gateway.presence != Presence::Offline;
+    may_boot.then(|| state.awake_since.plus(state.settings.offline_after))
 }
 
 /// Its silence tells nothing yet.
-pub(super) fn is_excused(state: &State, gateway: &Gateway, now: SiteTime) -> bool {
-    state.site.silence.is_some() || judged_from(state, gateway).is_some_and(|at| now < at)
+pub(super) fn is_excused(state: &State, gateway: &Gateway, deadline: Option<SiteTime>, now: SiteTime) -> bool {
+    state.site.silence.is_some() || judged_from(state, gateway, deadline).is_some_and(|at| now < at)
 }

@@ -29,7 +29,7 @@ pub(super) fn silent(state: &State, rollout: &Rollout, id: &ControllerId, member
     let gateway = state.gateways.get(id)?;
     let is_silent = !matches!(gateway.presence, Presence::Polling | Presence::Never);
     let ours = || !is_taken_further(state, rollout, id) && !failed_elsewhere(state, rollout, id, gateway);
-    (is_silent && ours()).then(|| judged_from(state, gateway).unwrap_or_default())
+    (is_silent && ours()).then(|| judged_from(state, gateway, None).unwrap_or_default())
 }
 
 /// Another rollout has the gateway in hand, or took it on to a newer version: what it does now is that one's matter.

@@ -10,6 +10,8 @@ use super::Zone;
 pub struct Settings {
     /// What gateways are told, each with its own tenth more or less.
     pub poll_interval: Duration,
+    /// After a start nobody's silence is held against it for this long, unless it polled since.
+    pub offline_after: Duration,
     /// How many gateways may be offered or downloading at once.
     pub download_slots: u32,
     /// How many members of all rollouts may be between offer and end at once.

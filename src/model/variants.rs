@@ -28,20 +28,11 @@ pub struct Variant {
 impl Variants {
     /// The most variants of one rollout, the first included.
     pub const MOST: usize = 8;
-    /// A label with this before it is an attribute that the gateway reports.
-    pub const ATTRIBUTE: &'static str = "attr.lamplighter.dev/";
 
     /// The number of the variant for a gateway with these labels and attributes.
     pub fn choose(&self, labels: &Labels, attributes: &Texts) -> Option<u8> {
-        let means = |matches: &Selector| {
-            let has = |(key, value): (&str, &str)| match key.strip_prefix(Self::ATTRIBUTE) {
-                Some(key) => attributes.get(key) == Some(value),
-                None => labels.get(key) == Some(value),
-            };
-            !matches.match_labels.is_empty() && matches.match_labels.iter().all(has)
-        };
         let all = [&self.first].into_iter().chain(self.others.iter().map(|variant| &variant.matches));
-        (0..).zip(all).find(|(_, matches)| means(matches)).map(|(at, _)| at)
+        (0..).zip(all).find(|(_, matches)| matches.selects(labels, attributes)).map(|(at, _)| at)
     }
 }
 

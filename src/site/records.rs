@@ -58,7 +58,7 @@ pub(super) fn state(snapshot: Snapshot, settings: Settings, action_base: ActionI
         drops: snapshot.drops.into_iter().map(|(digest, record)| (digest, record.order)).collect(),
         orders: snapshot.orders.into_iter().map(|(order, OrderRecord(given))| (order, given)).collect(),
         gates: Default::default(),
-        asks_since: SiteTime::default(),
+        awake_since: SiteTime::default(),
         listed: false,
         refused: Vec::new(),
         api: Default::default(),

@@ -379,6 +379,7 @@ impl Shell {
 pub fn settings(config: &SiteConfig) -> Settings {
     Settings {
         poll_interval: config.devices.poll_interval,
+        offline_after: config.devices.offline_after,
         download_slots: config.devices.load.downloads,
         max_in_flight: config.max_in_flight,
         version_keys: config.devices.version_keys.clone(),

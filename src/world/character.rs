@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::{Client, ControllerId};
+use crate::model::{Client, ControllerId, Digest};
 
 /// A gateway's character.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,4 +63,13 @@ pub struct Role {
     pub attributes: BTreeMap<String, String>,
     /// Its fate meets orders of this version only; with others all goes well.
     pub only: Option<String>,
+    /// The files that are for its hardware; any, if none are named.
+    pub files: Vec<Digest>,
+}
+
+impl Role {
+    /// Is a file for its hardware?
+    pub(super) fn takes(&self, digest: &Digest) -> bool {
+        self.files.is_empty() || self.files.contains(digest)
+    }
 }

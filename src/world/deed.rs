@@ -1,12 +1,14 @@
 //! What people and the world do to a site, at its time.
 
-use crate::model::{Dropped, Listing, Order};
+use crate::model::{Digest, Dropped, GateAnswer, GateKey, Listing, Order};
 
 /// Something that is done to the site or to gateways.
 #[derive(Debug, Clone)]
 pub enum Deed {
     /// The manifests say this now. Every start of the site reads them again.
     Declare(Listing),
+    /// These files are complete in the drop directory.
+    Files(Vec<Digest>),
     /// Somebody puts this into the drop directory.
     Drop(Dropped),
     /// A person says this on the spot; who.
@@ -21,6 +23,8 @@ pub enum Deed {
     Network(Vec<usize>, bool),
     /// The link over which manifests and artifacts come.
     Link(bool),
+    /// A gate says this from now on.
+    Gate(GateKey, GateAnswer),
     /// The site's wall clock says this from now on, in Unix milliseconds.
     Clock(i64),
 }

@@ -52,6 +52,8 @@ pub struct Device {
     pub on: bool,
     /// The network leads to it.
     pub reachable: bool,
+    /// Since when the network or its power is off, or it does nothing any more, in milliseconds.
+    pub(super) dead_since: Option<u64>,
     /// The number of its timer or request that counts.
     pub(super) turn: u64,
     /// It may run something else than before.
@@ -140,6 +142,7 @@ impl Device {
             word_lost: false,
             on: true,
             reachable: true,
+            dead_since: None,
             turn: 0,
             booted: true,
             speed: random.u64(20_000..200_000) / slow,

@@ -13,6 +13,7 @@ const LIFE: u64 = 30_000;
 impl World {
     pub(super) fn act(&mut self, device: usize, act: Act) {
         let Some(acting) = self.devices.get_mut(device) else { return };
+        acting.note_life(self.now);
         acting.turn += 1;
         let turn = acting.turn;
         if std::mem::take(&mut acting.booted) {
@@ -39,6 +40,11 @@ impl World {
         if let Reply::Odd(what) = &reply {
             let what = what.clone();
             self.oracle.found(what);
+        }
+        if let (Reply::Order(order), Some(device)) = (&reply, self.devices.get(device))
+            && !device.role.takes(&order.digest)
+        {
+            self.oracle.found(format!("{} was given a file for other hardware", device.role.id));
         }
         if !matches!(reply, Reply::Base { order: None, cancelled: None, .. } | Reply::Heard) {
             self.note(device, || format!("reads {reply:?}"));
@@ -175,6 +181,7 @@ impl World {
     pub(super) fn network(&mut self, device: usize, up: bool) {
         let Some(concerned) = self.devices.get_mut(device).filter(|device| device.reachable != up) else { return };
         concerned.reachable = up;
+        concerned.note_life(self.now);
         let waits = concerned.waits_for_reply();
         if !up {
             self.cut_bodies(device);

@@ -12,6 +12,7 @@ mod disk;
 mod gateways;
 mod link;
 mod oracle;
+mod plant;
 mod play;
 mod process;
 pub mod scenario;

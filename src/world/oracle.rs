@@ -1,5 +1,7 @@
 //! The judge. It knows what people declared, what was committed and what each gateway did, and nothing of the engine's mind.
 
+mod field;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::disk;
@@ -9,6 +11,7 @@ use crate::model::{
     WindowState, Zone,
 };
 use crate::store::{Batch, FrozenRecord, MemberRecord, RolloutRecord, Snapshot, StepRecord};
+use field::Field;
 
 type Rollouts = BTreeMap<RolloutId, RolloutRecord>;
 
@@ -24,6 +27,8 @@ pub struct Oracle {
     pub wrong: Vec<String>,
     /// What every gateway runs, by its own account.
     pub(super) runs: BTreeMap<ControllerId, String>,
+    /// How it really is out there.
+    pub(super) field: Field,
     /// How many gateways may download at once.
     slots: u32,
     /// The site's.
@@ -51,6 +56,7 @@ impl Oracle {
             cancelled: BTreeSet::new(),
             wrong: Vec::new(),
             runs: BTreeMap::new(),
+            field: Field::default(),
             uncertain: None,
             held: BTreeSet::new(),
             paused: BTreeSet::new(),
@@ -185,6 +191,12 @@ impl Oracle {
         };
         if !first {
             return;
+        }
+        if let Some(how) = self.against_spread(rollout_id, id) {
+            self.found(format!("{id} was given action {action} {how}"));
+        }
+        if let Some(gate) = self.against_a_gate(rollout_id, id) {
+            self.found(format!("{id} was given action {action} although {gate}"));
         }
         let was_stopped = before.get(&rollout_id).is_some_and(|rollout| rollout.tripped.is_some());
         let name = Identity(identity.clone());

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::time::Duration;
 
 use super::bodies::Bodies;
 use super::character::{Fate, Role};
@@ -11,6 +10,7 @@ use super::device::{Act, Device};
 use super::disk::{Disk, Ending};
 use super::link::Reply;
 use super::oracle::Oracle;
+use super::plant::Plant;
 use super::site::Site;
 use crate::device::ddi;
 use crate::engine::{self, Settings, Step};
@@ -37,6 +37,8 @@ pub(super) enum Happening {
     Deed(usize),
     /// Artifacts are in the cache.
     Verified(u64),
+    /// Gates answer.
+    GatesAsked(u64),
 }
 
 /// How commits end, by their number from 0.
@@ -47,8 +49,6 @@ pub type Endings = Box<dyn FnMut(u64) -> Ending>;
 pub struct Setting {
     /// What the engine knows of the site file.
     pub engine: Settings,
-    /// Without a sign of life for this long a gateway is offline.
-    pub offline_after: Duration,
     /// What the wall clock says at the beginning, in Unix milliseconds.
     pub starts: i64,
 }
@@ -108,6 +108,7 @@ pub struct World {
     pub(super) declared: Option<Listing>,
     /// What people gave and lifted on the spot so far.
     pub(super) standing: Vec<(Order, String)>,
+    pub(super) plant: Plant,
     /// The machine has no power.
     pub(super) dark: bool,
     pub(super) cut_next: bool,
@@ -149,6 +150,7 @@ impl World {
             deeds_left: 0,
             declared: None,
             standing: Vec::new(),
+            plant: Plant::default(),
             dark: false,
             cut_next: false,
             link_up: true,
@@ -230,8 +232,9 @@ impl World {
                 }
             }
             Happening::Verified(process) if process == self.process => self.verified(),
+            Happening::GatesAsked(process) if process == self.process => self.ask_gates(),
             // of a process that is over
-            Happening::LoopWakes(_) | Happening::CommitEnds(_) | Happening::Verified(_) => {}
+            Happening::LoopWakes(_) | Happening::CommitEnds(_) | Happening::Verified(_) | Happening::GatesAsked(_) => {}
         }
     }
 
@@ -241,6 +244,7 @@ impl World {
                 self.declared = Some(listing);
                 self.declare();
             }
+            Deed::Files(digests) => self.files(digests),
             Deed::Drop(dropped) => self.tell_site(Event::Dropped(dropped)),
             Deed::Order(order, who) => {
                 if matches!(order, Order::Give(..) | Order::Lift(_)) {
@@ -267,6 +271,7 @@ impl World {
                     self.verified();
                 }
             }
+            Deed::Gate(key, answer) => self.gate_says(key, answer),
             Deed::Clock(says) => {
                 self.wall = says - i64::try_from(self.now).unwrap_or(i64::MAX);
                 if let Some(site) = &mut self.site {
@@ -320,6 +325,9 @@ impl World {
                     (cancelled, "after its cancellation, "),
                     (install.again, "once more, "),
                 ];
+                if !device.role.takes(&install.digest) {
+                    wrong.push(format!("{id} installed a file for other hardware"));
+                }
                 let faults = all.iter().filter(|(fault, _)| *fault);
                 wrong.extend(faults.map(|(_, how)| format!("{id} installed {how} {}", install.version)));
             }

@@ -5,7 +5,7 @@ use super::link::{self, Reply};
 use super::play::{Happening, World};
 use super::site::{Site, Start, Waiter};
 use crate::engine;
-use crate::model::{ArtifactFact, Event, Sums, Verdict};
+use crate::model::{ArtifactFact, Digest, Event, Sums, Verdict};
 
 impl World {
     pub(super) fn site_starts(&mut self) {
@@ -30,7 +30,6 @@ impl World {
             boot: self.boot.to_string(),
             random: self.random.u32(..),
             settings: self.setting.engine.clone(),
-            offline_after: self.setting.offline_after,
         }
     }
 
@@ -107,10 +106,16 @@ impl World {
     }
 
     fn publish(&mut self) {
+        if self.oracle.looks_at_the_field() {
+            self.oracle.field = self.field();
+        }
         let Some(site) = &mut self.site else { return };
         let Some(step) = &site.in_flight else { return };
         self.oracle.done(step);
         let Some(published) = site.publish() else { return };
+        if !site.gates.is_empty() && !std::mem::replace(&mut site.asks, true) {
+            self.later(20, Happening::GatesAsked(self.process));
+        }
         if published.wants {
             self.later(200, Happening::Verified(self.process));
         }
@@ -177,8 +182,14 @@ impl World {
     pub(super) fn verified(&mut self) {
         let Some(site) = self.site.as_mut().filter(|_| self.link_up) else { return };
         for spec in engine::wanted_artifacts(site.core.state()) {
-            let sums = Sums { sha1: "1".repeat(40), md5: "2".repeat(32) };
-            site.tell(Event::Artifact(spec.key.digest, ArtifactFact::Verified(sums)), Waiter::Nobody);
+            site.tell(complete(spec.key.digest), Waiter::Nobody);
+        }
+    }
+
+    /// Files of a drop are complete.
+    pub(super) fn files(&mut self, digests: Vec<Digest>) {
+        for digest in digests {
+            self.tell_site(complete(digest));
         }
     }
 
@@ -187,4 +198,9 @@ impl World {
             trail.push(format!("{:>9} site {what}", self.now));
         }
     }
+}
+
+fn complete(digest: Digest) -> Event {
+    let sums = Sums { sha1: "1".repeat(40), md5: "2".repeat(32) };
+    Event::Artifact(digest, ArtifactFact::Verified(sums))
 }

@@ -1,13 +1,13 @@
 //! The process: the heart, the board, who is there, and one commit in flight.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
 use super::link::Ask;
 use crate::device::ddi::{self, Pending};
 use crate::device::{Attendance, Board, Pacing};
 use crate::engine::Settings;
-use crate::model::{ActionId, Event, Now, SiteTime, Verdict};
+use crate::model::{ActionId, Event, GateKey, Now, SiteTime, Verdict};
 use crate::site::{Core, Outlook};
 use crate::store::{Batch, SavedTime, Snapshot};
 
@@ -49,7 +49,6 @@ pub(super) struct Start {
     pub boot: String,
     pub random: u32,
     pub settings: Settings,
-    pub offline_after: Duration,
 }
 
 /// A process of the site.
@@ -61,6 +60,10 @@ pub struct Site {
     pub(super) presence: Attendance,
     pub(super) device: ddi::Settings,
     pub(super) in_flight: Option<InFlight>,
+    /// What gates should be asked.
+    pub(super) gates: BTreeSet<GateKey>,
+    /// They are being asked.
+    pub(super) asks: bool,
     inbox: VecDeque<(Event, Waiter)>,
     boot: String,
     /// Site time is this at that virtual time.
@@ -82,16 +85,19 @@ pub(super) struct Published {
 impl Site {
     /// A process that starts at a virtual time with what the store says.
     pub(super) fn start(start: Start, device: ddi::Settings) -> Self {
-        let Start { snapshot, at, boot, random, settings, offline_after } = start;
+        let Start { snapshot, at, boot, random, settings } = start;
         let saved = &snapshot.time;
         let gap = Duration::from_millis(at.saturating_sub(saved.boot_ms));
         let time = saved.site.resumed((saved.boot_id == boot).then_some(gap));
+        let pacing = Pacing { told: device.poll_interval, offline_after: settings.offline_after };
         let mut site = Self {
             core: Core::rebuild(snapshot, settings, ActionId::base(random)),
             board: Board::default(),
-            presence: Attendance::new(Pacing { told: device.poll_interval, offline_after }),
+            presence: Attendance::new(pacing),
             device,
             in_flight: None,
+            gates: BTreeSet::new(),
+            asks: false,
             inbox: VecDeque::new(),
             boot,
             origin: (time, at),
@@ -189,6 +195,9 @@ impl Site {
         }
         self.board.complete();
         (self.stale, self.next_due) = (false, wakes_at);
+        if let Some(gates) = outlook.gates {
+            self.gates = gates;
+        }
         let wants = outlook.wanted.is_some_and(|wanted| !wanted.is_empty());
         Some(Published { answers: waiters.into_iter().zip(verdicts.into_iter().map(Some)).collect(), wants })
     }

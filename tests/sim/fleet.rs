@@ -90,6 +90,7 @@ pub fn rollout(version: &str) -> RolloutSpec {
 pub fn settings(slots: u32) -> Settings {
     Settings {
         poll_interval: POLL,
+        offline_after: OFFLINE_AFTER,
         download_slots: slots,
         max_in_flight: 1_000,
         version_keys: [].into(),
@@ -98,13 +99,13 @@ pub fn settings(slots: u32) -> Settings {
 }
 
 pub fn setting(slots: u32) -> Setting {
-    Setting { engine: settings(slots), offline_after: OFFLINE_AFTER, starts: 0 }
+    Setting { engine: settings(slots), starts: 0 }
 }
 
 /// A gateway of the old version.
 pub fn role(id: &ControllerId, character: Character) -> Role {
     let (runs, key) = (OLD.to_owned(), FIRMWARE.to_owned());
-    Role { id: id.clone(), character, runs, key, attributes: [].into(), only: None }
+    Role { id: id.clone(), character, runs, key, attributes: [].into(), only: None, files: Vec::new() }
 }
 
 pub fn listing(gateways: &[GatewaySpec], rollouts: &[(&str, RolloutSpec)]) -> Listing {

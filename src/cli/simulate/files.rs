@@ -141,6 +141,7 @@ devices:
   {secure}
   pollInterval: {}
   offlineAfter: 30s
+limits: {{maxInFlight: 1000}}
 ",
             quoted(&self.state()),
             quoted(&self.manifests()),

@@ -42,8 +42,9 @@ pub struct State {
     pub orders: Orders,
     /// What gates said when they were asked last. Not on disk: an answer is good for seconds.
     pub gates: BTreeMap<GateKey, GateSaid>,
-    /// What was asked before has no meaning any more: the process started or stood still then. Not on disk.
-    pub asks_since: SiteTime,
+    /// The process started or stood still then: what gates said before has no meaning any more, and who has not polled since
+    /// may have been switched off with it. Not on disk.
+    pub awake_since: SiteTime,
     /// The first complete list of this process came. Not on disk: every start reads the manifests again.
     pub listed: bool,
     /// What the last list refused. Not on disk.

@@ -4,7 +4,7 @@ use super::pattern;
 use super::read::moment;
 use super::typed::{TypedBehaviour, TypedClient, TypedException, TypedGroup};
 use super::who::chosen;
-use crate::model::{Client, GatewaySpec};
+use crate::model::{Client, Digest, GatewaySpec};
 use crate::resources::{FieldError, check_labels};
 use crate::world::character::{Character, Fate, Role};
 use crate::world::link::token_hash;
@@ -104,7 +104,16 @@ fn role(field: &str, group: &TypedGroup, n: u32, random: &mut fastrand::Rng) -> 
         key: group.version_key.clone().unwrap_or_else(|| "gateway-os".into()),
         attributes: group.attributes.clone(),
         only: group.only_with.clone(),
+        files: files(field, group)?,
     })
+}
+
+fn files(field: &str, group: &TypedGroup) -> Result<Vec<Digest>, FieldError> {
+    let files = group.files.iter().flatten().enumerate();
+    let digest = |(at, text): (usize, &String)| {
+        text.parse().map_err(|why: crate::model::Invalid| FieldError::new(format!("{field}.files[{at}]"), why.0))
+    };
+    files.map(digest).collect()
 }
 
 fn client(typed: TypedClient) -> Option<Client> {

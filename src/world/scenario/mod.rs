@@ -25,10 +25,16 @@ pub type Shipped = (&'static str, &'static str);
 
 /// All that come with Lamplighter.
 pub const SHIPPED: &[Shipped] = &[
+    ("busy-lines", include_str!("../scenarios/busy-lines.yaml")),
     ("canary-friday", include_str!("../scenarios/canary-friday.yaml")),
     ("dead-switch", include_str!("../scenarios/dead-switch.yaml")),
+    ("islanded-substation", include_str!("../scenarios/islanded-substation.yaml")),
     ("late-joiner", include_str!("../scenarios/late-joiner.yaml")),
     ("plant-shutdown", include_str!("../scenarios/plant-shutdown.yaml")),
+    ("redundant-pairs", include_str!("../scenarios/redundant-pairs.yaml")),
+    ("rolling-back", include_str!("../scenarios/rolling-back.yaml")),
+    ("stop-button", include_str!("../scenarios/stop-button.yaml")),
+    ("two-hardware-types", include_str!("../scenarios/two-hardware-types.yaml")),
 ];
 
 /// A scenario, checked.

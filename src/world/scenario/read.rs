@@ -100,11 +100,7 @@ fn setting(typed: &TypedScenario) -> Result<Setting, FieldError> {
     let wrong = |errors: Vec<FieldError>| errors.into_iter().next().unwrap_or_else(|| FieldError::new("", "is wrong"));
     let file = config::typed(&document).map_err(wrong).map_err(at_site)?;
     let config = file.check(Path::new("/")).map_err(at_site)?;
-    Ok(Setting {
-        engine: site::settings(&config),
-        offline_after: config.devices.offline_after,
-        starts: wall("starts", typed.starts.as_deref().unwrap_or(STARTS))?,
-    })
+    Ok(Setting { engine: site::settings(&config), starts: wall("starts", typed.starts.as_deref().unwrap_or(STARTS))? })
 }
 
 fn merge(into: &mut Value, from: &Value) {

@@ -9,9 +9,11 @@ use sha2::{Digest as _, Sha256};
 
 use super::cast::{Cast, Declared};
 use super::read::{moment, wall};
-use super::typed::{TypedEvent, TypedLink, TypedScenario, TypedSite, TypedSwitch, TypedWho};
+use super::typed::{TypedEvent, TypedGate, TypedLink, TypedScenario, TypedSite, TypedSwitch, TypedWho};
 use super::who::chosen;
-use crate::model::{ControllerId, Digest, Dropped, Identity, Intent, Listing, Order, StandingOrder};
+use crate::model::{
+    ControllerId, Digest, Dropped, GateAnswer, GateKey, Identity, Intent, Listing, Order, StandingOrder,
+};
 use crate::resources::{self, Document, FieldError, Kinds, Object, Setting};
 use crate::world::deed::Deed;
 
@@ -29,6 +31,8 @@ struct Writer<'c> {
     random: &'c mut fastrand::Rng,
     gateways: Vec<Declared>,
     manifests: BTreeMap<String, Intent>,
+    /// What the hub said while the link is down; none: it is up.
+    at_hub: Option<Vec<Intent>>,
     script: Script,
 }
 
@@ -42,7 +46,8 @@ impl Script {
         let setting = Setting { dir: PathBuf::from("/manifests"), poll_interval };
         let gateways = cast.specs.clone();
         let (kinds, manifests) = (Kinds::default(), BTreeMap::new());
-        let mut writer = Writer { cast, kinds, setting, random, gateways, manifests, script: Self::default() };
+        let (at_hub, script) = (None, Self::default());
+        let mut writer = Writer { cast, kinds, setting, random, gateways, manifests, at_hub, script };
         writer.add("manifests", &typed.manifests)?;
         writer.declare(0, "the site starts, with these manifests".into());
         let mut events = Vec::new();
@@ -64,6 +69,8 @@ impl Script {
         for join in joins {
             writer.join(join);
         }
+        // what is copied for a while ends later
+        writer.script.deeds.sort_by_key(|(at, ..)| *at);
         Ok(writer.script)
     }
 }
@@ -111,22 +118,27 @@ impl Writer<'_> {
         let said = [
             !event.declare.is_empty(),
             event.remove.is_some(),
+            !event.hub.is_empty(),
             !event.drop.is_empty(),
             event.person.is_some(),
             event.site.is_some(),
             event.power.is_some(),
             event.network.is_some(),
             event.link.is_some(),
+            !event.gates.is_empty(),
             event.clock.is_some(),
             event.hold.is_some(),
         ];
         if said.iter().filter(|said| **said).count() != 1 {
-            let why = "should say one thing: declare, remove, drop, person, site, power, network, link, clock or hold";
+            let why = "should say one thing: declare, hub, remove, drop, person, site, power, network, link, gates, clock or hold";
             return Err(FieldError::new(field, why));
         }
         let moves = event.power.is_some() || event.network.is_some() || event.hold.is_some();
         if event.who.is_some() && !moves {
             return Err(FieldError::new(format!("{field}.who"), "goes only with power, network and hold"));
+        }
+        if event.copying.is_some() && event.drop.is_empty() {
+            return Err(FieldError::new(format!("{field}.copying"), "goes only with drop"));
         }
         match event {
             TypedEvent { declare: manifests, .. } if !manifests.is_empty() => {
@@ -134,7 +146,8 @@ impl Writer<'_> {
                 self.declare(at, format!("the manifests change: {}", names(manifests)));
             }
             TypedEvent { remove: Some(names), .. } => self.remove(field, at, names)?,
-            TypedEvent { drop: manifests, .. } if !manifests.is_empty() => self.drop(field, at, manifests)?,
+            TypedEvent { hub: manifests, .. } if !manifests.is_empty() => self.hub(field, at, manifests)?,
+            TypedEvent { drop: manifests, .. } if !manifests.is_empty() => self.drop(field, at, event, manifests)?,
             TypedEvent { person: Some(words), .. } => {
                 let orders = orders(words).map_err(|why| FieldError::new(format!("{field}.person"), why))?;
                 for order in orders {
@@ -143,9 +156,9 @@ impl Writer<'_> {
             }
             TypedEvent { site: Some(site), .. } => self.site(at, *site),
             TypedEvent { link: Some(link), .. } => {
-                let up = *link == TypedLink::Up;
-                self.plan(at, Deed::Link(up), format!("the link is {}", if up { "up" } else { "down" }));
+                self.link(at, *link == TypedLink::Up);
             }
+            TypedEvent { gates, .. } if !gates.is_empty() => self.gates(at, gates),
             TypedEvent { clock: Some(text), .. } => {
                 let says = wall(&format!("{field}.clock"), text)?;
                 self.plan(at, Deed::Clock(says), format!("the wall clock says {text}"));
@@ -195,13 +208,57 @@ impl Writer<'_> {
         Ok(())
     }
 
-    fn drop(&mut self, field: &str, at: u64, manifests: &[Value]) -> Result<(), FieldError> {
+    /// What the hub says arrives over the link.
+    fn hub(&mut self, field: &str, at: u64, manifests: &[Value]) -> Result<(), FieldError> {
+        let intents = manifests.iter().enumerate();
+        let intents = intents.map(|(nth, value)| self.intent(&format!("{field}.hub[{nth}]"), value));
+        let intents = intents.collect::<Result<Vec<_>, _>>()?;
+        let words = names(manifests);
+        if let Some(waiting) = &mut self.at_hub {
+            waiting.extend(intents);
+            self.plan(at, Deed::Link(false), format!("the hub says: {words}; the link is down"));
+        } else {
+            self.manifests.extend(intents.into_iter().map(|intent| (intent.name(), intent)));
+            self.declare(at, format!("the hub says: {words}"));
+        }
+        Ok(())
+    }
+
+    fn link(&mut self, at: u64, up: bool) {
+        self.plan(at, Deed::Link(up), format!("the link is {}", if up { "up" } else { "down" }));
+        if !up {
+            self.at_hub.get_or_insert_default();
+        } else if let Some(said) = self.at_hub.take().filter(|said| !said.is_empty()) {
+            self.manifests.extend(said.into_iter().map(|intent| (intent.name(), intent)));
+            self.declare(at, "what the hub said meanwhile arrives".into());
+        }
+    }
+
+    fn gates(&mut self, at: u64, gates: &BTreeMap<String, TypedGate>) {
+        for (question, says) in gates {
+            let key = if question.starts_with('/') { GateKey::File } else { GateKey::Http };
+            let (answer, word) = match says {
+                TypedGate::Open => (GateAnswer::Open, "is open"),
+                TypedGate::Closed => (GateAnswer::Closed("it said no".into()), "is closed"),
+                TypedGate::Unknown => (GateAnswer::Unknown("no answer".into()), "does not answer"),
+            };
+            self.plan(at, Deed::Gate(key(question.clone()), answer), format!("gate {question} {word}"));
+        }
+    }
+
+    fn drop(&mut self, field: &str, at: u64, event: &TypedEvent, manifests: &[Value]) -> Result<(), FieldError> {
+        let copying = event.copying.as_deref().map_or(Ok(0), |text| moment(&format!("{field}.copying"), text))?;
         let intents = manifests.iter().enumerate();
         let intents = intents.map(|(nth, value)| self.intent(&format!("{field}.drop[{nth}]"), value));
-        let content = Ok(intents.collect::<Result<Vec<_>, _>>()?);
+        let intents = intents.collect::<Result<Vec<_>, _>>()?;
+        let files = intents.iter().flat_map(files).collect();
+        let content = Ok(intents);
         let digest = Digest::new(Sha256::digest(Value::from(manifests.to_vec()).to_string()).into());
         let dropped = Dropped { file: "stick.yaml".into(), digest: Some(digest), content };
-        self.plan(at, Deed::Drop(dropped), format!("somebody brings a stick: {}", names(manifests)));
+        self.plan(at, Deed::Drop(dropped.clone()), format!("somebody brings a stick: {}", names(manifests)));
+        // it is looked at again when something of it arrives
+        self.plan(at + copying, Deed::Files(files), "the files of the stick are copied".into());
+        self.plan(at + copying, Deed::Drop(dropped), "the stick is whole".into());
         Ok(())
     }
 
@@ -236,6 +293,14 @@ fn orders(words: &str) -> Result<Vec<Order>, String> {
         }
         _ => return Err(format!("{words:?} is not an order such as resume, pause press-fw or hold gw-1")),
     })
+}
+
+/// The files of a rollout.
+fn files(intent: &Intent) -> Vec<Digest> {
+    match intent {
+        Intent::Rollout(_, spec) => spec.files().map(|file| file.key.digest).collect(),
+        Intent::Gateway(_) => Vec::new(),
+    }
 }
 
 fn names(manifests: &[Value]) -> String {

@@ -50,6 +50,9 @@ pub(super) struct TypedGroup {
     pub attributes: BTreeMap<String, String>,
     pub behaves: Option<TypedBehaviour>,
     pub only_with: Option<String>,
+    /// Digests of the files that are for its hardware.
+    #[schemars(length(min = 1, max = 64))]
+    pub files: Option<Vec<String>>,
     pub hold: Option<bool>,
     pub declared_at: Option<String>,
     #[schemars(length(max = 64))]
@@ -119,16 +122,22 @@ pub(super) struct TypedEvent {
     #[schemars(schema_with = "list_of_anything")]
     #[serde(default)]
     pub declare: Vec<Value>,
+    #[schemars(schema_with = "list_of_anything")]
+    #[serde(default)]
+    pub hub: Vec<Value>,
     #[schemars(length(min = 1, max = 64))]
     pub remove: Option<Vec<String>>,
     #[schemars(schema_with = "list_of_anything")]
     #[serde(default)]
     pub drop: Vec<Value>,
+    pub copying: Option<String>,
     pub person: Option<String>,
     pub site: Option<TypedSite>,
     pub power: Option<TypedSwitch>,
     pub network: Option<TypedSwitch>,
     pub link: Option<TypedLink>,
+    #[serde(default)]
+    pub gates: BTreeMap<String, TypedGate>,
     pub clock: Option<String>,
     pub hold: Option<bool>,
 }
@@ -153,6 +162,14 @@ pub(super) enum TypedSwitch {
 pub(super) enum TypedLink {
     Down,
     Up,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum TypedGate {
+    Open,
+    Closed,
+    Unknown,
 }
 
 /// What must be true at a time.

@@ -23,6 +23,7 @@ mod offline;
 mod ordered;
 mod pacing;
 mod planned;
+mod power_back;
 mod registered;
 mod retrying;
 mod rollback;

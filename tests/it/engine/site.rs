@@ -11,6 +11,8 @@ use lamplighter::store::{Batch, Snapshot};
 
 /// The site's poll interval.
 pub const INTERVAL: Duration = Duration::from_secs(60);
+/// When silence means offline.
+pub const OFFLINE_AFTER: Duration = Duration::from_secs(600);
 /// What `g1` is told of it.
 pub const POLL: Duration = Duration::from_secs(64);
 pub const SOAK: Duration = WaveSpec::SOAK;
@@ -109,6 +111,7 @@ impl Site {
     pub fn new() -> Self {
         let settings = Settings {
             poll_interval: INTERVAL,
+            offline_after: OFFLINE_AFTER,
             download_slots: 1_000,
             max_in_flight: 1_000,
             version_keys: BTreeMap::new(),

@@ -14,7 +14,12 @@ fn a_damaged_artifact_holds_up_its_own_gateways_only_and_costs_them_no_attempt()
     let (bytes, other) = (firmware(30, 300_000), firmware(31, 300_000));
     let site = Site::new();
     site.declare(&["press-1"], &bytes);
-    let elsewhere = |manifest: String| manifest.replace("line: \"3\"", "line: \"4\"").replace("press-fw", "cell-fw");
+    let elsewhere = |manifest: String| {
+        manifest
+            .replace("line: \"3\"", "line: \"4\"")
+            .replace("press-fw", "cell-fw")
+            .replace("name: fw\n", "name: cell\n")
+    };
     site.put("cell.bin", &other);
     site.put("cell-fw.yaml", elsewhere(rollout("2.0.0", &other, "").replace("fw.bin", "cell.bin")));
     site.put("cell-1.yaml", elsewhere(gateway("cell-1", "")));

@@ -26,7 +26,7 @@ fn a_manual_wave_says_what_it_waits_for_and_opens_when_that_stands_in_the_manife
     first.update("2.0.0");
     site.until_reason("WaitingForApproval");
     let status = site.cli(&["status"]).good();
-    for words in ["add \"others@2.0.0\" to spec.approvedWaves", "first       1/1  proven", "needs approval"] {
+    for words in ["`lamplighter approve press-fw`", "first       1/1  proven", "needs approval"] {
         assert!(status.contains(words), "{status}");
     }
 

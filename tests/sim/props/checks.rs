@@ -143,7 +143,7 @@ impl Run {
             }
         }
         (expected.listed, expected.refused) = (false, Vec::new());
-        (expected.gates, expected.asks_since) = Default::default();
+        (expected.gates, expected.awake_since) = Default::default();
         expected.artifacts.retain(|_, artifact| artifact.sums.is_some());
         expected.artifacts.values_mut().for_each(|artifact| artifact.failed = None);
         assert_eq!(rebuilt.state(), &expected, "the records do not say it all");

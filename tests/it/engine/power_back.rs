@@ -1,0 +1,65 @@
+//! The plant was switched off, the site with it, and its gateways take longer to boot than the site does.
+
+use lamplighter::engine::Step;
+use lamplighter::model::*;
+
+use super::site::*;
+
+/// The power is back: the site runs, and two intervals later the gateway has not been heard.
+fn power_is_back(site: &mut Site, gateway: &str) {
+    site.restart();
+    site.list();
+    site.verify();
+    site.wait(3 * INTERVAL);
+    site.quiet(gateway);
+    site.wait(3 * INTERVAL);
+}
+
+#[test]
+fn who_boots_longer_than_the_site_while_it_is_watched_has_not_regressed() {
+    let mut site = Site::rolling(20, |_| {});
+    let canary = site.canary();
+    site.update(&canary);
+    power_is_back(&mut site, &canary);
+    assert_eq!(site.at(&canary), Step::Updated);
+    site.seen(&canary);
+    site.wait(SOAK);
+    assert_eq!((site.at(&canary), site.noted(What::WaveProven)), (Step::Updated, 1));
+}
+
+#[test]
+fn who_is_not_back_when_it_counts_as_offline_has_regressed() {
+    let mut site = Site::rolling(20, |_| {});
+    let canary = site.canary();
+    site.update(&canary);
+    power_is_back(&mut site, &canary);
+    assert_eq!(site.at(&canary), Step::Updated);
+    site.wait(OFFLINE_AFTER - 6 * INTERVAL);
+    site.offline(&canary);
+    assert_eq!(site.at(&canary), Step::Failed(FailedReason::Regressed));
+}
+
+#[test]
+fn who_boots_longer_than_its_deadline_had_left_has_not_failed() {
+    let mut site = Site::rolling(20, |_| {});
+    let canary = site.canary();
+    site.download(&canary);
+    site.wait(minutes(59));
+    power_is_back(&mut site, &canary);
+    assert_eq!(site.at(&canary), Step::Installing, "its hour was over five minutes ago");
+    site.reports(&canary, "2");
+    site.says(&canary, success());
+    site.seen(&canary);
+    assert_eq!(site.at(&canary), Step::Updated);
+}
+
+#[test]
+fn who_never_comes_back_fails_as_soon_as_it_counts_as_offline() {
+    let mut site = Site::rolling(20, |_| {});
+    let canary = site.canary();
+    site.download(&canary);
+    site.wait(minutes(59));
+    power_is_back(&mut site, &canary);
+    site.wait(OFFLINE_AFTER - 6 * INTERVAL);
+    assert_eq!(site.at(&canary), Step::Failed(FailedReason::NoFeedback));
+}
