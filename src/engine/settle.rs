@@ -236,7 +236,7 @@ fn retire(draft: &mut Draft, id: RolloutId) {
 
 /// When a rollout that is no longer listed, or never was, may be forgotten, if it is not needed.
 fn retires_at(state: &State, rollout: &Rollout) -> Option<SiteTime> {
-    let since = if rollout.origin.is_manifest() { rollout.unlisted_at } else { needs::outdone_at(state, rollout) };
+    let since = if rollout.origin.is_standing() { rollout.unlisted_at } else { needs::outdone_at(state, rollout) };
     since.map(|at| at.plus(UNLISTED_FOR_LONG))
 }
 
