@@ -48,13 +48,14 @@ find_go() {
 	platform=$("$go" env GOOS)-$("$go" env GOARCH)
 	say "fetching Go $TOOLCHAIN for $platform"
 	mkdir -p "$work/toolchain"
-	printf 'module toolchain\n' >"$work/toolchain/go.mod"
+	printf 'module lamplighter.dev/toolchain\n' >"$work/toolchain/go.mod"
 	directory=$(cd "$work/toolchain" && GOFLAGS=-mod=mod "$go" mod download -json "golang.org/toolchain@v0.0.1-go$TOOLCHAIN.$platform" |
-		sed -n 's/.*"Dir": "\(.*\)".*/\1/p')
+		sed -n 's/.*"Dir": "\(.*\)".*/\1/p') || true
 	[[ -d $directory ]] || { say "the toolchain does not come: see that the Go module proxy can be reached"; return 1; }
-	# modules carry no executable bits
+	# what a module cannot carry: go.mod files of other modules, and executable bits
 	cp -r "$directory" "$work/go"
 	chmod -R u+w "$work/go"
+	find "$work/go" -name _go.mod -execdir mv {} go.mod \;
 	chmod +x "$work/go/bin/"* "$work/go/pkg/tool/"*/*
 	go=$work/go/bin/go
 	is_new_enough "$go" || { say "Go $TOOLCHAIN does not run"; return 1; }
@@ -79,7 +80,8 @@ kubernetes() { # PROGRAM…
 	say "building $* $KUBE, which takes some minutes the first time"
 	mkdir -p "$work/kube" "$work/made"
 	printf 'module kube\n\ngo 1.26.0\n' >"$work/kube/go.mod"
-	source=$(cd "$work/kube" && "$go" mod download -json "k8s.io/kubernetes@v$KUBE" | sed -n 's/.*"Dir": "\(.*\)".*/\1/p')
+	source=$(cd "$work/kube" && "$go" mod download -json "k8s.io/kubernetes@v$KUBE" | sed -n 's/.*"Dir": "\(.*\)".*/\1/p') || true
+	[[ -d $source ]] || { say "Kubernetes' source does not come: see that the Go module proxy can be reached"; return 1; }
 	{
 		printf 'module kube\n\ngo 1.26.0\n\ngodebug default=go1.26\n\nrequire k8s.io/kubernetes v%s\n\nreplace (\n' "$KUBE"
 		# its staging repositories are the requirements at exactly v0.0.0

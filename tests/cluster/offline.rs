@@ -124,7 +124,9 @@ fn a_watch_that_is_too_old_is_begun_anew_and_loses_nothing() {
     hall.device("press-2");
     hall.until_linked();
     assert!(hall.log().contains("too old to go on from"), "the server said 410");
-    assert_eq!(hall.step("press-1"), "Offered");
+    // it may have waited longer for a poll than an offer does
+    let step = hall.step("press-1");
+    assert!(["Offered", "Waiting NotFetched"].contains(&step.as_str()), "{step}");
 }
 
 #[test]
