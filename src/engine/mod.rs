@@ -77,6 +77,6 @@ pub use state::{
     Action, Artifact, Frozen, GateSaid, Gateway, Member, Orders, Rollout, Served, Site, State, Step, Tripped, Wave,
 };
 pub use target::files_in_use;
-pub use window::{Gate, next_change};
+pub use window::{WindowsSaid, next_change};
 
 pub use crate::model::Settings;

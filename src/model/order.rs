@@ -20,6 +20,8 @@ pub enum Order {
     Approve(Identity, Vec<String>),
     /// Bring the failed members of a rollout to their update again: these, or all if there are none.
     Retry(Identity, Vec<ControllerId>),
+    /// A gateway was set right by hand: what was seen of it before is not held against it any more.
+    Repaired(ControllerId),
 }
 
 /// An order that stands until somebody lifts it on the spot. It is bound to a name, so it outlives edits, other versions,
