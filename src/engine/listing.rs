@@ -14,12 +14,18 @@ pub(super) fn apply(draft: &mut Draft, list: Listing) {
         draft.touch_all();
     }
     draft.state.refused = list.refused;
+    let intents = dispute::among(draft, list.intents);
+    let named = intents.iter().filter_map(|intent| match intent {
+        Intent::Gateway(spec) => Some((spec.name.as_str(), &spec.controller_id)),
+        Intent::Rollout(..) => None,
+    });
+    declare::replace_dropped_namesakes(draft, &named.collect(), DeclaredBy::Manifest);
     let (mut gateways, mut rollouts) = (BTreeSet::new(), BTreeSet::new());
-    for intent in dispute::among(draft, list.intents) {
+    for intent in intents {
         match intent {
             Intent::Gateway(spec) => {
                 gateways.insert(spec.controller_id.clone());
-                declare::gateway(draft, spec, DeclaredBy::Manifest);
+                declare::known_by_id(draft, spec, DeclaredBy::Manifest);
             }
             Intent::Rollout(identity, spec) => {
                 rollouts.insert(declare::rollout(draft, identity, *spec, DeclaredBy::Manifest));

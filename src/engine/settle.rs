@@ -200,21 +200,25 @@ fn hide_at(state: &State, rollout: &Rollout, id: &ControllerId, member: &Member)
 /// Offers whom no brake holds, in order, and tells the others why they wait.
 fn offer(draft: &mut Draft, id: RolloutId) {
     let Some(rollout) = draft.state.rollouts.get(&id) else { return };
-    let mut room = Room::of(draft.state, id);
+    // counted for the first who needs it: until then nothing that it counts changes
+    let mut room = None;
     for gateway in &*rollout.queue.clone() {
         let state = &*draft.state;
         let Some(rollout) = state.rollouts.get(&id) else { return };
         let Some(member) = rollout.members.get(gateway) else { continue };
         let Step::Waiting(before) = member.step else { continue };
-        let reason = brake::standing(state, draft.now.site, (id, rollout), (gateway, member))
-            .or_else(|| room.brake(state, draft.now.site, rollout, gateway, false));
+        let reason = brake::standing(state, draft.now.site, (id, rollout), (gateway, member)).or_else(|| {
+            let room = room.get_or_insert_with(|| Room::of(state, id));
+            let reason = room.brake(state, draft.now.site, rollout, gateway, false);
+            if reason.is_none() {
+                room.take(state, gateway);
+            }
+            reason
+        });
         match reason {
             Some(reason) if reason == before => {}
             Some(reason) => draft.edit_member(id, gateway, |member| member.step = Step::Waiting(reason)),
-            None => {
-                room.take(state, gateway);
-                draft.offer(id, gateway);
-            }
+            None => draft.offer(id, gateway),
         }
     }
 }
