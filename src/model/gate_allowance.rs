@@ -140,6 +140,14 @@ mod tests {
     }
 
     #[test]
+    fn a_rule_is_shown_as_it_was_typed() {
+        for rule in ["/permits/**", "/permits/*", "/permits/3"] {
+            assert_eq!(rule.parse::<AllowedPath>().unwrap().to_string(), rule);
+        }
+        assert_eq!("plc.local:8080".parse::<AllowedHost>().unwrap().to_string(), "plc.local:8080");
+    }
+
+    #[test]
     fn a_host_is_meant_with_its_port() {
         let allows = |host: &str, url: &str| {
             let allowance = GateAllowance { paths: vec![], hosts: vec![host.parse().unwrap()] };
