@@ -301,10 +301,10 @@ fn a_rollout_that_is_cancelled_in_its_last_soak_is_not_called_ready() {
 #[test]
 fn whoever_waits_for_an_old_cancellation_in_a_paused_rollout_is_told_of_the_pause() {
     let mut site = cancelled_half_way(true);
-    site.rollouts.insert("next".into(), RolloutSpec { paused: true, ..rollout("os", "3") });
+    site.rollouts.insert("next".into(), rollout("os", "3"));
     site.list();
     site.verify();
-    assert_eq!(site.at_in("next", "g1"), Step::Waiting(WaitingReason::Paused));
-    site.edit("next", |spec| spec.paused = false);
     assert_eq!(site.at_in("next", "g1"), CANCELLING);
+    site.edit("next", |spec| spec.paused = true);
+    assert_eq!(site.at_in("next", "g1"), Step::Waiting(WaitingReason::Paused));
 }
