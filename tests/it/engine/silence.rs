@@ -319,7 +319,9 @@ fn who_has_been_installing_for_more_than_a_day_is_no_witness() {
         spec.deadlines.install = 5 * DAY;
     });
     let all: Vec<_> = site.gateways.keys().cloned().collect();
-    all.iter().for_each(|gateway| site.download(gateway));
+    for gateway in &all {
+        site.download(gateway);
+    }
     site.wait(2 * DAY);
     switch_off(&mut site, &all[..4]);
     assert!(!silent(&site));
@@ -329,7 +331,9 @@ fn who_has_been_installing_for_more_than_a_day_is_no_witness() {
 fn who_runs_what_a_rollout_in_force_brought_is_no_witness_until_a_newer_one_is_to_replace_it() {
     let mut site = Site::rolling(6, |spec| spec.strategy.waves = vec![WaveSpec::REST]);
     let all: Vec<_> = site.gateways.keys().cloned().collect();
-    all.iter().for_each(|gateway| site.update(gateway));
+    for gateway in &all {
+        site.update(gateway);
+    }
     site.wait(2 * DAY);
     switch_off(&mut site, &all[..4]);
     assert!(!silent(&site), "however long ago it was");
@@ -351,7 +355,9 @@ fn who_runs_what_was_called_off_or_given_up_is_a_witness_again() {
     for edit in [cancelled as fn(&mut RolloutSpec), for_others] {
         let mut site = Site::rolling(6, |spec| spec.strategy.waves = vec![WaveSpec::REST]);
         let all: Vec<_> = site.gateways.keys().cloned().collect();
-        all.iter().for_each(|gateway| site.update(gateway));
+        for gateway in &all {
+            site.update(gateway);
+        }
         site.wait(2 * DAY);
         site.edit("main", edit);
         switch_off(&mut site, &all[..4]);

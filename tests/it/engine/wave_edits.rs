@@ -146,7 +146,9 @@ fn a_wave_for_nobody_that_is_added_once_all_have_a_place_that_opened_holds_nothi
     let nobody = Selector { match_labels: [("site".into(), "moon".into())].into() };
     site.edit("main", |spec| spec.strategy.waves.push(WaveSpec { selector: Some(nobody), ..wave("more", "1") }));
     assert_eq!(waves(&site), [("1", 1), ("rest", 3)]);
-    site.rest().iter().for_each(|gateway| site.update(gateway));
+    for gateway in &site.rest() {
+        site.update(gateway);
+    }
     site.wait(SOAK);
     assert_eq!(site.phase(), Phase::Ready);
 }
