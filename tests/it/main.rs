@@ -21,3 +21,4 @@ mod simulate;
 mod store;
 #[path = "../support/transcript.rs"]
 mod transcript;
+mod why;

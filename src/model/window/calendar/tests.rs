@@ -35,6 +35,14 @@ fn utc(ms: i64) -> String {
     Timestamp::from_millisecond(ms).unwrap().to_string()
 }
 
+#[test]
+fn a_window_has_room_from_its_start_to_its_last_start_also_over_midnight() {
+    let room = |start, end, last| window(&Day::ALL, start, end, last, "UTC").list[0].room().as_secs() / 60;
+    assert_eq!((room("22:00", "22:05", None), room("22:00", "04:00", None)), (5, 360));
+    assert_eq!((room("22:00", "04:00", Some("22:30")), room("22:00", "04:00", Some("01:00"))), (30, 180));
+    assert_eq!(room("00:00", "24:00", None), 1_440);
+}
+
 /// Every change in a span of time: when, and what to.
 fn changes(windows: &Windows, from: &str, to: &str) -> Vec<(String, WindowState)> {
     let (mut at, to) = (ms(from), ms(to));
