@@ -5,6 +5,7 @@
 mod change;
 mod file;
 mod gates;
+mod kubernetes;
 mod load;
 mod registration;
 mod tls;
@@ -28,6 +29,7 @@ use crate::resources::{
 pub use change::Change;
 pub use file::{Flags, SiteFile};
 pub use gates::TypedGates;
+pub use kubernetes::{Kubernetes, TypedKubernetes};
 pub use load::{Load, TypedConnections, TypedDownloads};
 pub use registration::TypedRegistration;
 pub use tls::{Tls, TypedTls};
@@ -59,6 +61,8 @@ pub struct SiteConfig {
     pub gates: GateAllowance,
     /// How artifacts are fetched.
     pub uplink: Uplink,
+    /// The API server that it follows.
+    pub kubernetes: Kubernetes,
 }
 
 /// How gateways are reached, checked.
@@ -149,6 +153,7 @@ pub struct TypedSiteConfig {
     pub limits: Option<TypedLimits>,
     pub gates: Option<TypedGates>,
     pub uplink: Option<TypedUplink>,
+    pub kubernetes: Option<TypedKubernetes>,
 }
 
 /// `intake` as typed.
@@ -311,6 +316,7 @@ impl TypedSiteConfig {
             max_in_flight: limits.max_in_flight.unwrap_or(SiteConfig::MAX_IN_FLIGHT),
             gates: self.gates.unwrap_or_default().check()?,
             uplink: self.uplink.unwrap_or_default().check(base)?,
+            kubernetes: self.kubernetes.unwrap_or_default().check(base)?,
         })
     }
 }

@@ -1,4 +1,4 @@
-//! One declared object, new or edited, whether a manifest or a drop says it.
+//! One declared object, new or edited, whether a manifest, a drop or the API says it.
 
 use std::rc::Rc;
 
@@ -48,7 +48,7 @@ pub(super) fn newcomer(draft: &mut Draft, newcomer: Newcomer, by: Option<String>
     Verdict::Accepted
 }
 
-/// Manifests that are no longer there are unlisted with the whole list; drops have none.
+/// What is no longer in a manifest or in the API is unlisted by itself; drops have nothing that would say so.
 fn replace_dropped_namesakes(draft: &mut Draft, spec: &GatewaySpec, origin: DeclaredBy) {
     let replaced = |(id, gateway): &(&ControllerId, &Gateway)| {
         gateway.listed
@@ -58,14 +58,14 @@ fn replace_dropped_namesakes(draft: &mut Draft, spec: &GatewaySpec, origin: Decl
     };
     for id in draft.state.gateways.iter().filter(replaced).map(|(id, _)| id.clone()).collect::<Vec<_>>() {
         draft.edit_gateway(&id, |gateway| gateway.listed = false);
-        if origin == DeclaredBy::Manifest {
+        if origin.is_standing() {
             draft.note_gateway(What::TakenOver, &id, format!("{} is {} now", spec.name, spec.controller_id));
         }
     }
 }
 
 fn is_taken_over(before: DeclaredBy, listed: bool, now: DeclaredBy) -> bool {
-    listed && !before.is_manifest() && now.is_manifest()
+    listed && !before.is_standing() && now.is_standing()
 }
 
 /// A rollout as it is declared now.
@@ -73,7 +73,7 @@ pub(super) fn rollout(draft: &mut Draft, identity: Identity, spec: RolloutSpec, 
     let cancelled = spec.cancelled.then(|| identity.clone());
     let id = revision(draft, identity, spec, origin);
     if let Some(identity) = cancelled {
-        cancel::call_off(draft, &identity, "by its spec");
+        cancel::call_off(draft, &identity, What::RolloutCancelled, "by its spec");
     }
     id
 }
@@ -81,7 +81,12 @@ pub(super) fn rollout(draft: &mut Draft, identity: Identity, spec: RolloutSpec, 
 /// An edit of the artifact is a new rollout under the same identity; everything else changes the one that is there.
 fn revision(draft: &mut Draft, identity: Identity, spec: RolloutSpec, origin: DeclaredBy) -> RolloutId {
     let current = draft.state.rollouts.iter().find(|(_, rollout)| !rollout.replaced && rollout.identity == identity);
-    if let Some((id, current)) = current {
+    if let Some((id, deleted)) = current.map(|(id, rollout)| (*id, rollout.deleted))
+        && deleted
+    {
+        // what is declared again after its deletion is another intent, whatever it says
+        draft.edit_rollout(id, |rollout| rollout.replaced = true);
+    } else if let Some((id, current)) = current {
         let id = *id;
         let same_artifact = current.spec.is_same_artifact(&spec);
         let (waves, selector) =
@@ -129,6 +134,7 @@ fn revision(draft: &mut Draft, identity: Identity, spec: RolloutSpec, origin: De
         frozen: None,
         tripped: None,
         cancelled: false,
+        deleted: false,
         approved: Default::default(),
         ready_at: None,
         backs: Vec::new(),

@@ -160,6 +160,14 @@ impl<'s> Draft<'s> {
         }
     }
 
+    /// Nothing declares a rollout any more.
+    pub(super) fn unlist_rollout(&mut self, id: RolloutId) {
+        let now = self.now.site;
+        if self.state.rollouts.get(&id).is_some_and(|rollout| rollout.listed) {
+            self.edit_rollout(id, |rollout| (rollout.listed, rollout.unlisted_at) = (false, Some(now)));
+        }
+    }
+
     pub(super) fn add_rollout(&mut self, id: RolloutId, rollout: Rollout) {
         self.state.rollouts.insert(id, rollout);
         self.changes.rollouts.insert(id);

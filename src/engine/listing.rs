@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::declare;
 use super::draft::Draft;
 use super::state::{Gateway, Rollout};
+use super::{declare, dispute};
 use crate::model::{ControllerId, DeclaredBy, Intent, Listing, RolloutId};
 
 /// Takes a complete list. What it no longer shows stays as it is, but starts nothing new.
@@ -15,7 +15,7 @@ pub(super) fn apply(draft: &mut Draft, list: Listing) {
     }
     draft.state.refused = list.refused;
     let (mut gateways, mut rollouts) = (BTreeSet::new(), BTreeSet::new());
-    for intent in list.intents {
+    for intent in dispute::among(draft, list.intents) {
         match intent {
             Intent::Gateway(spec) => {
                 gateways.insert(spec.controller_id.clone());
@@ -39,7 +39,6 @@ fn unlist(draft: &mut Draft, gateways: &BTreeSet<ControllerId>, rollouts: &BTree
         rollout.listed && rollout.origin.is_manifest() && !rollouts.contains(id)
     };
     for id in draft.state.rollouts.iter().filter(gone).map(|(id, _)| *id).collect::<Vec<_>>() {
-        let now = draft.now.site;
-        draft.edit_rollout(id, |rollout| (rollout.listed, rollout.unlisted_at) = (false, Some(now)));
+        draft.unlist_rollout(id);
     }
 }

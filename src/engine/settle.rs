@@ -219,9 +219,9 @@ fn offer(draft: &mut Draft, id: RolloutId) {
     }
 }
 
-/// Forgets a rollout that a newer revision replaced, or of which a newer rollout took all gateways and that has not been
-/// listed for long, once no gateway has an order of it in hand. What is only missing for a while would else come back as
-/// something new. A drop is not listed: long after the newer one is done nobody asks for it any more.
+/// Forgets a rollout that a newer revision replaced, that somebody deleted, or of which a newer rollout took all gateways and
+/// that has not been listed for long, once no gateway has an order of it in hand. What is only missing for a while would else
+/// come back as something new. A drop is not listed: long after the newer one is done nobody asks for it any more.
 fn retire(draft: &mut Draft, id: RolloutId) {
     let Some(rollout) = draft.state.rollouts.get(&id) else { return };
     let is_idle = |m: &Member| m.step.is_terminal() && m.open_action().is_none() && !m.is_unsettled();
@@ -229,14 +229,14 @@ fn retire(draft: &mut Draft, id: RolloutId) {
         let gone = retires_at(draft.state, rollout).is_some_and(|at| at <= draft.now.site);
         gone && needs::is_taken_over(draft.state, rollout)
     };
-    if (rollout.replaced || superseded()) && rollout.members.values().all(is_idle) {
+    if (rollout.replaced || rollout.deleted || superseded()) && rollout.members.values().all(is_idle) {
         draft.remove_rollout(id);
     }
 }
 
 /// When a rollout that is no longer listed, or never was, may be forgotten, if it is not needed.
 fn retires_at(state: &State, rollout: &Rollout) -> Option<SiteTime> {
-    let since = if rollout.origin.is_manifest() { rollout.unlisted_at } else { needs::outdone_at(state, rollout) };
+    let since = if rollout.origin.is_standing() { rollout.unlisted_at } else { needs::outdone_at(state, rollout) };
     since.map(|at| at.plus(UNLISTED_FOR_LONG))
 }
 

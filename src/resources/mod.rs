@@ -13,6 +13,7 @@ mod gateway;
 mod labels;
 mod object;
 mod rollout;
+mod status;
 mod windows;
 
 pub use amount::IntOrPercent;
@@ -27,6 +28,9 @@ pub use object::{Kinds, Object, is_object_name};
 pub use rollout::{
     Approval, Artifact, ConfirmBy, Deadlines, FailureAction, Gate, MatchLabels, OtaRollout, OtaRolloutSpec, Spread,
     Strategy, Variant, Wave,
+};
+pub use status::{
+    ArtifactStatus, EdgeGatewayStatus, FailureStatus, OtaRolloutStatus, Summary, UpdateStatus, WaveStatus,
 };
 pub use windows::{Day, WhenClockUnknown, Window};
 

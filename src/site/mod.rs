@@ -4,6 +4,7 @@
 //! the engine changed to the store; the shell must never await a send, and shows nothing that is not committed.
 
 mod acceptance;
+mod api;
 mod clock;
 mod control;
 mod core;

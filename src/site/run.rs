@@ -8,6 +8,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::spawn_local;
 use tracing::{info, warn};
 
+use super::api::{self, ApiDesk};
 use super::clock::Clock;
 use super::control::{self, Control};
 use super::core::Core;
@@ -24,6 +25,7 @@ use crate::device::{self, Attendance, Board, Caps, Context, Envelope, Opened, Si
 use crate::gate;
 use crate::intake::drops::{self, Drops};
 use crate::intake::{self, Manifests, Pace};
+use crate::kube::Objects;
 use crate::model::{Digest, Event, GateAllowance, GateKey, Listing, Verdict};
 
 /// Events that may wait for the loop; whoever has more to say waits.
@@ -55,6 +57,7 @@ pub async fn run(file: SiteFile, config: SiteConfig, mut stop: watch::Receiver<b
     let (said, said_by_file) = watch::channel(None);
     let standing = Standing::new(&file.path, clock.site_now());
     context.prove_with(tls);
+    let api = api::settings(&config).map(|settings| (settings, Objects::new()));
     let notices = Rc::new(Notices::default());
     let mut shell = Shell {
         core: Core::rebuild(Default::default(), settings(&config), action_base()),
@@ -78,6 +81,7 @@ pub async fn run(file: SiteFile, config: SiteConfig, mut stop: watch::Receiver<b
         config: config.clone(),
         site_file: standing,
         said_by_file,
+        objects: api.as_ref().map(|(_, objects)| objects.clone()),
     };
 
     // the first step sees what the manifests say, so that an edit made while the site was down counts before any device
@@ -105,6 +109,8 @@ pub async fn run(file: SiteFile, config: SiteConfig, mut stop: watch::Receiver<b
         };
         spawn_local(drops::follow(drops_there, desk));
     }
+    let desk = ApiDesk { events: events_in.clone(), queries: queries_in.clone(), devices: context.clone() };
+    api::start(api, desk);
     spawn_local(control::serve(
         people,
         Control { queries: queries_in, manifests: shell.manifests.subscribe(), keeper: keeper.clone() },
