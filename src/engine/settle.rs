@@ -102,8 +102,8 @@ fn skip(draft: &mut Draft, id: RolloutId) {
         rollout.replaced || newer.iter().any(|newer| newer.members.get(gateway).is_some_and(takes))
     };
     let has_it = |gateway: &ControllerId, member: &Member| {
-        let version = state.gateways.get(gateway).and_then(|gateway| state.settings.version_of(gateway, name));
-        rollout.frozen.is_some() && rollout.has_target(member, version.as_ref())
+        let runs = |gateway| state.settings.version_text(&state.gateways.get(gateway)?.attributes, name);
+        rollout.frozen.is_some() && rollout.has_target(member, runs(gateway))
     };
     let mut skipped = Vec::new();
     let mut arrived = Vec::new();
