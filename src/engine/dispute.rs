@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::declare;
 use super::draft::Draft;
+use super::state::State;
 use crate::model::{ControllerId, DeclaredBy, Dispute, Intent, ObjectName, RolloutId, RolloutSpec, Uid};
 
 /// An object of the API comes: does it begin a dispute, or go on with one?
@@ -25,6 +26,10 @@ pub(super) fn begins_by_api(draft: &mut Draft, uid: Uid, intent: &Intent) -> boo
 /// A complete list of manifests comes: those that clash with an object of the API are taken out of it, and objects that
 /// nothing clashes with any more are declared.
 pub(super) fn among(draft: &mut Draft, manifests: Vec<Intent>) -> Vec<Intent> {
+    // nearly always; else each manifest is held against all objects
+    if draft.state.api.disputes.is_empty() && !has_objects(draft.state) {
+        return manifests;
+    }
     let mut objects: Vec<(Uid, Intent)> =
         std::mem::take(&mut draft.state.api.disputes).into_iter().map(|dispute| dispute.api).collect();
     let mut free = Vec::with_capacity(manifests.len());
@@ -76,6 +81,13 @@ fn declare_object(draft: &mut Draft, uid: Uid, intent: Intent) {
         Intent::Gateway(spec) => declare::gateway(draft, spec, DeclaredBy::Api(uid)),
         Intent::Rollout(identity, spec) => _ = declare::rollout(draft, identity, *spec, DeclaredBy::Api(uid)),
     }
+}
+
+/// Does the API declare anything?
+fn has_objects(state: &State) -> bool {
+    let gateways = state.gateways.values().map(|gateway| &gateway.origin);
+    let mut origins = gateways.chain(state.rollouts.values().map(|rollout| &rollout.origin));
+    origins.any(DeclaredBy::is_api)
 }
 
 /// Unlists the objects of the API that an intent clashes with; what they say.
