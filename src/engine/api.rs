@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::draft::Draft;
-use super::state::{Gateway, Rollout};
+use super::state::Rollout;
 use super::{cancel, declare, dispute};
 use crate::model::{
     ApiFact, ApiListing, ControllerId, DeclaredBy, Identity, Intent, ObjectName, Refusal, RolloutId, Uid, Verdict, What,
@@ -110,12 +110,7 @@ fn holder(draft: &Draft, id: &ControllerId, name: &str) -> Option<String> {
 
 /// The same object with another controller id is another machine in the place of the one that it named before.
 fn leave_former_id(draft: &mut Draft, name: &str, id: &ControllerId) {
-    let former = |(other, gateway): &(&ControllerId, &Gateway)| {
-        gateway.listed && gateway.origin.is_api() && gateway.spec.name == name && *other != id
-    };
-    for former in draft.state.gateways.iter().filter(former).map(|(id, _)| id.clone()).collect::<Vec<_>>() {
-        draft.edit_gateway(&former, |gateway| gateway.listed = false);
-    }
+    draft.unlist_gateways(|other, gateway| gateway.origin.is_api() && gateway.spec.name == name && other != id);
 }
 
 /// It stays as it was, but nothing new starts for it.
@@ -134,12 +129,7 @@ fn gone(draft: &mut Draft, name: &ObjectName) {
             }
         }
         ObjectName::Gateway(name) => {
-            let named = |(_, gateway): &(&ControllerId, &Gateway)| {
-                gateway.listed && gateway.origin.is_api() && gateway.spec.name == *name
-            };
-            for id in draft.state.gateways.iter().filter(named).map(|(id, _)| id.clone()).collect::<Vec<_>>() {
-                draft.edit_gateway(&id, |gateway| gateway.listed = false);
-            }
+            draft.unlist_gateways(|_, gateway| gateway.origin.is_api() && gateway.spec.name == *name);
         }
     }
 }
@@ -169,10 +159,7 @@ fn current(draft: &Draft, identity: &Identity) -> Option<RolloutId> {
 }
 
 fn unlist(draft: &mut Draft, is_gone: impl Fn(DeclaredBy) -> bool) {
-    let gone = |(_, gateway): &(&ControllerId, &Gateway)| gateway.listed && is_gone(gateway.origin);
-    for id in draft.state.gateways.iter().filter(gone).map(|(id, _)| id.clone()).collect::<Vec<_>>() {
-        draft.edit_gateway(&id, |gateway| gateway.listed = false);
-    }
+    draft.unlist_gateways(|_, gateway| is_gone(gateway.origin));
     let gone = |(_, rollout): &(&RolloutId, &Rollout)| rollout.listed && is_gone(rollout.origin);
     for id in draft.state.rollouts.iter().filter(gone).map(|(id, _)| *id).collect::<Vec<_>>() {
         draft.unlist_rollout(id);

@@ -160,6 +160,14 @@ impl<'s> Draft<'s> {
         }
     }
 
+    /// Nothing declares these gateways any more.
+    pub(super) fn unlist_gateways(&mut self, are: impl Fn(&ControllerId, &Gateway) -> bool) {
+        let listed = self.state.gateways.iter().filter(|(id, gateway)| gateway.listed && are(id, gateway));
+        for id in listed.map(|(id, _)| id.clone()).collect::<Vec<_>>() {
+            self.edit_gateway(&id, |gateway| gateway.listed = false);
+        }
+    }
+
     /// Nothing declares a rollout any more.
     pub(super) fn unlist_rollout(&mut self, id: RolloutId) {
         let now = self.now.site;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::draft::Draft;
-use super::state::{Gateway, Rollout};
+use super::state::Rollout;
 use super::{declare, dispute};
 use crate::model::{ControllerId, DeclaredBy, Intent, Listing, RolloutId};
 
@@ -37,10 +37,7 @@ pub(super) fn apply(draft: &mut Draft, list: Listing) {
 
 /// What came by a drop, or was let in on a person's word, was never in a list.
 fn unlist(draft: &mut Draft, gateways: &BTreeSet<ControllerId>, rollouts: &BTreeSet<RolloutId>) {
-    let gone = |(id, gateway): &(&ControllerId, &Gateway)| gateway.origin.is_manifest() && !gateways.contains(*id);
-    for id in draft.state.gateways.iter().filter(gone).map(|(id, _)| id.clone()).collect::<Vec<_>>() {
-        draft.edit_gateway(&id, |gateway| gateway.listed = false);
-    }
+    draft.unlist_gateways(|id, gateway| gateway.origin.is_manifest() && !gateways.contains(id));
     let gone = |(id, rollout): &(&RolloutId, &Rollout)| {
         rollout.listed && rollout.origin.is_manifest() && !rollouts.contains(id)
     };
