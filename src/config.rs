@@ -7,6 +7,7 @@ mod file;
 mod gates;
 mod load;
 mod registration;
+mod services;
 mod tls;
 mod tokens;
 mod uplink;
@@ -30,6 +31,7 @@ pub use file::{Flags, SiteFile};
 pub use gates::TypedGates;
 pub use load::{Load, TypedConnections, TypedDownloads};
 pub use registration::TypedRegistration;
+pub use services::{Services, TypedServices};
 pub use tls::{Tls, TypedTls};
 pub use tokens::{Tokens, TypedTokens};
 pub use uplink::{TypedUplink, Uplink};
@@ -59,6 +61,8 @@ pub struct SiteConfig {
     pub gates: GateAllowance,
     /// How artifacts are fetched.
     pub uplink: Uplink,
+    /// What services may read and restart.
+    pub services: Services,
 }
 
 /// How gateways are reached, checked.
@@ -149,6 +153,7 @@ pub struct TypedSiteConfig {
     pub limits: Option<TypedLimits>,
     pub gates: Option<TypedGates>,
     pub uplink: Option<TypedUplink>,
+    pub services: Option<TypedServices>,
 }
 
 /// `intake` as typed.
@@ -311,6 +316,7 @@ impl TypedSiteConfig {
             max_in_flight: limits.max_in_flight.unwrap_or(SiteConfig::MAX_IN_FLIGHT),
             gates: self.gates.unwrap_or_default().check()?,
             uplink: self.uplink.unwrap_or_default().check(base)?,
+            services: self.services.unwrap_or_default().check()?,
         })
     }
 }

@@ -12,6 +12,8 @@ pub mod intake;
 pub mod model;
 mod names;
 pub mod resources;
+pub mod services;
 pub mod site;
 pub mod store;
+mod watch;
 pub mod world;

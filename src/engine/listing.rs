@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::declare;
 use super::draft::Draft;
 use super::state::{Gateway, Rollout};
+use super::{declare, service};
 use crate::model::{ControllerId, DeclaredBy, Intent, Listing, RolloutId};
 
 /// Takes a complete list. What it no longer shows stays as it is, but starts nothing new.
@@ -14,7 +14,7 @@ pub(super) fn apply(draft: &mut Draft, list: Listing) {
         draft.touch_all();
     }
     draft.state.refused = list.refused;
-    let (mut gateways, mut rollouts) = (BTreeSet::new(), BTreeSet::new());
+    let (mut gateways, mut rollouts, mut services) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
     for intent in list.intents {
         match intent {
             Intent::Gateway(spec) => {
@@ -24,9 +24,14 @@ pub(super) fn apply(draft: &mut Draft, list: Listing) {
             Intent::Rollout(identity, spec) => {
                 rollouts.insert(declare::rollout(draft, identity, *spec, DeclaredBy::Manifest));
             }
+            Intent::Service(name, spec) => {
+                services.insert(name.clone());
+                service::declare(draft, name, *spec, DeclaredBy::Manifest);
+            }
         }
     }
     unlist(draft, &gateways, &rollouts);
+    service::unlist(draft, |name| services.contains(name));
 }
 
 /// What came by a drop, or was let in on a person's word, was never in a list.

@@ -44,6 +44,7 @@ mod retry;
 mod rollback;
 mod room;
 mod sequence;
+mod service;
 mod settle;
 mod silence;
 mod spread;
@@ -72,9 +73,12 @@ pub use phase::{Phase, Steps, Summary, phase, steps, summary};
 pub use preview::{Plan, Planned, PlannedWave, declared, plan};
 pub use progress::{Standing, WaveView, waves};
 pub use sequence::order_key;
+pub use service::{ServicePhase, service_phase, unit_jobs, watched};
 pub use settle::{settle, settle_all};
+pub use state::Standing as ServiceStanding;
 pub use state::{
-    Action, Artifact, Frozen, GateSaid, Gateway, Member, Orders, Rollout, Served, Site, State, Step, Tripped, Wave,
+    Action, Artifact, Begun, Frozen, GateSaid, Gateway, LastRestart, Member, Orders, Rollout, Served, Service, Site,
+    State, Step, Tripped, Wave,
 };
 pub use target::files_in_use;
 pub use window::{Gate, next_change};

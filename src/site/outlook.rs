@@ -6,7 +6,7 @@ use std::rc::Rc;
 use super::wanted::united;
 use crate::device::{self, Entry, Offer};
 use crate::engine::{self, Changes, GatewayView, State};
-use crate::model::{ArtifactSpec, ControllerId, Digest, GateKey, SiteTime};
+use crate::model::{ArtifactSpec, ControllerId, Digest, GateKey, SiteTime, UnitJob, Watched};
 
 /// Level-triggered: what should be true outside, where it may have changed.
 #[derive(Debug)]
@@ -17,6 +17,8 @@ pub struct Outlook {
     pub wanted: Option<Vec<ArtifactSpec>>,
     /// All questions that gates should be asked; `None` if nothing about that changed.
     pub gates: Option<BTreeSet<GateKey>>,
+    /// All that is to be read for services, and done about their units; `None` if nothing about that changed.
+    pub services: Option<(Vec<Watched>, Vec<UnitJob>)>,
     /// When to step again although nothing happens.
     pub next_due: Option<SiteTime>,
     /// When to step again because windows open or end; no deadline, so that no site time is saved for it.
@@ -51,7 +53,9 @@ impl Views {
         let waits = first || concerned || !changes.seen.is_empty();
         let gates = waits.then(|| engine::wanted_gates(state));
         self.shared.retain(|_, artifact| Rc::strong_count(artifact) > 1);
-        Outlook { board, wanted, gates, next_due: engine::next_due(state), next_change: engine::next_change(state) }
+        let services = (first || changes.units).then(|| (engine::watched(state), engine::unit_jobs(state)));
+        let (next_due, next_change) = (engine::next_due(state), engine::next_change(state));
+        Outlook { board, wanted, gates, services, next_due, next_change }
     }
 
     fn board<'i>(

@@ -24,7 +24,8 @@ use crate::device::{self, Attendance, Board, Caps, Context, Envelope, Opened, Si
 use crate::gate;
 use crate::intake::drops::{self, Drops};
 use crate::intake::{self, Manifests, Pace};
-use crate::model::{Digest, Event, GateAllowance, GateKey, Listing, Verdict};
+use crate::model::{Digest, Event, GateAllowance, GateKey, Listing, ServiceAllowance, UnitJob, Verdict};
+use crate::services;
 
 /// Events that may wait for the loop; whoever has more to say waits.
 const EVENTS: usize = 256;
@@ -46,6 +47,7 @@ pub async fn run(file: SiteFile, config: SiteConfig, mut stop: watch::Receiver<b
     let (dropped, wanted_by_drops) = watch::channel(Vec::new());
     let (all_wanted, wanted_seen) = watch::channel(Vec::new());
     let (gates, gates_allowed) = ask_gates(&config, &clock, events_in.clone());
+    let (configs, units, services_allowed) = look_after_services(&config, events_in.clone());
     let (committed, commits) = watch::channel(0);
     let shown_drops = Rc::default();
     let keeper = Keeper::new(cache, Patience::default(), uplink(&config));
@@ -66,6 +68,9 @@ pub async fn run(file: SiteFile, config: SiteConfig, mut stop: watch::Receiver<b
         wanted,
         gates,
         gates_allowed,
+        configs,
+        units,
+        services_allowed,
         drops: Rc::clone(&shown_drops),
         committed,
         manifests,
@@ -151,6 +156,23 @@ fn ask_gates(
         gate::follow(questions, allowance, now, async |event| send(&events, event).await).await;
     });
     (wanted, allowed)
+}
+
+/// What is to be read for services, what is to be done about their units, and what of that is allowed.
+type ServiceDesk = (watch::Sender<services::Wanted>, watch::Sender<Vec<UnitJob>>, watch::Sender<Rc<ServiceAllowance>>);
+
+fn look_after_services(config: &SiteConfig, events: mpsc::Sender<Envelope>) -> ServiceDesk {
+    let (configs, wanted) = watch::channel(services::Wanted::default());
+    let (units, jobs) = watch::channel(Vec::new());
+    let (allowed, allowance) = watch::channel(Rc::new(config.services.allowance.clone()));
+    let reports = events.clone();
+    spawn_local(async move {
+        services::observe(wanted, allowance, Pace::default(), async |event| send(&reports, event).await).await;
+    });
+    spawn_local(async move {
+        services::restart(jobs, async |event| send(&events, event).await).await;
+    });
+    (configs, units, allowed)
 }
 
 /// An artifact goes only once it is committed that nobody needs it.

@@ -26,8 +26,10 @@ use crate::engine::Settings;
 use crate::intake::Manifests;
 use crate::intake::drops::DropLine;
 use crate::model::{
-    ActionId, ArtifactSpec, ControllerId, Digest, Event, GateAllowance, GateKey, Listing, SiteTime, Verdict,
+    ActionId, ArtifactSpec, ControllerId, Digest, Event, GateAllowance, GateKey, Listing, ServiceAllowance, SiteTime,
+    UnitJob, Verdict,
 };
+use crate::services;
 use crate::store::{Batch, Handle, Recalled};
 
 /// At most so many events go into one step, so that one commit answers them soon.
@@ -51,6 +53,12 @@ pub(super) struct Shell {
     pub gates: watch::Sender<BTreeSet<GateKey>>,
     /// What gates may be asked.
     pub gates_allowed: watch::Sender<Rc<GateAllowance>>,
+    /// What is to be read for services.
+    pub configs: watch::Sender<services::Wanted>,
+    /// What is to be done about units.
+    pub units: watch::Sender<Vec<UnitJob>>,
+    /// What services may read.
+    pub services_allowed: watch::Sender<Rc<ServiceAllowance>>,
     /// Drops that wait or were refused.
     pub drops: Rc<RefCell<Vec<DropLine>>>,
     /// Counts commits.
@@ -199,6 +207,18 @@ impl Shell {
                 changed
             });
         }
+        if let Some((watched, jobs)) = outlook.services {
+            self.configs.send_if_modified(|before| {
+                let changed = before.services != watched;
+                before.services = watched;
+                changed
+            });
+            self.units.send_if_modified(|before| {
+                let changed = *before != jobs;
+                *before = jobs;
+                changed
+            });
+        }
         self.next_due = outlook.next_due;
         self.next_change = outlook.next_change;
     }
@@ -239,6 +259,8 @@ impl Shell {
             self.board.borrow_mut().clear();
         }
         self.core = Core::rebuild(recalled.snapshot, settings(&self.config), action_base());
+        // what was read is known to nobody any more
+        self.configs.send_modify(|configs| configs.again += 1);
         let now = self.clock.site_now();
         let state = self.core.state();
         let known = state.gateways.iter();
@@ -314,6 +336,14 @@ impl Shell {
                     Err(why) => return Answer::Nobody(why),
                 }
             }
+            Query::WhyService(who) => {
+                let rows = self.store.journal(report::ROWS_FOR_WHY).await.unwrap_or_default();
+                let rows: Vec<_> = rows.into_iter().map(|row| row.entry).collect();
+                match report::service_why(state, now, &who, &rows) {
+                    Ok(why) => serde_json::to_vec(&why),
+                    Err(why) => return Answer::Nobody(why),
+                }
+            }
             Query::Why(who) => {
                 let rows = self.store.journal(report::ROWS_FOR_WHY).await.unwrap_or_default();
                 let rows: Vec<_> = rows.into_iter().map(|row| row.entry).collect();
@@ -362,6 +392,8 @@ pub fn settings(config: &SiteConfig) -> Settings {
         download_slots: config.devices.load.downloads,
         max_in_flight: config.max_in_flight,
         version_keys: config.devices.version_keys.clone(),
+        node: config.services.node.clone(),
+        services: Rc::new(config.services.allowance.clone()),
         time_zone: config.time_zone.clone(),
     }
 }

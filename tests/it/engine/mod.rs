@@ -26,6 +26,7 @@ mod power_back;
 mod registered;
 mod retrying;
 mod rollback;
+mod services;
 mod silence;
 pub(crate) mod site;
 mod spread;
