@@ -1,5 +1,5 @@
 # `make check` is the inner loop, `make test` everything, cheap first. See CONTRIBUTING.md.
-.PHONY: check test test-props test-core test-memory test-real release bench
+.PHONY: check test test-props test-core test-memory test-services test-real release bench
 
 CARGO_TEST := cargo test --locked
 
@@ -9,7 +9,7 @@ check:
 	$(CARGO_TEST) --lib --test sim
 	$(CARGO_TEST) --test it engine::
 
-test: check test-core test-memory test-real
+test: check test-core test-memory test-services test-real
 
 # What must hold whatever happens, in 10,000 cases: six tests, minutes of processor time. Not in `make test` yet: it finds cases in
 # which settling twice decides more than once.
@@ -25,6 +25,12 @@ test-core:
 test-memory:
 	tests/memory/run.sh
 	tests/memory/tls.sh
+
+# What is shipped, with a real systemd in namespaces of its own, installed from Debian's packages if it is missing: how often units
+# are really restarted. Needs root.
+test-services:
+	binary=$$(release/build.sh --or-dynamic) && LAMPLIGHTER=$$binary tests/services/run.sh \
+		$(CARGO_TEST) --test services -- --test-threads=3
 
 # What is shipped, with a real SWUpdate, nginx and registry, installed from Debian's packages if they are missing. Three at a time:
 # each is mostly waiting.

@@ -74,7 +74,7 @@ pub async fn follow(
         eye = still;
         for ((name, spec), found) in now.services.iter().zip(found) {
             let fact = found.into_fact();
-            let known = said.get(name).is_some_and(|(by, is)| by.config == spec.config && *is == fact);
+            let known = said.get(name).is_some_and(|(by, is)| by == spec && *is == fact);
             if !known {
                 said.insert(name.clone(), (spec.clone(), fact.clone()));
                 say(Event::Config(name.clone(), spec.clone(), fact)).await;
