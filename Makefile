@@ -46,6 +46,6 @@ release:
 # a ratio or memory.
 bench:
 	tests/real/install.sh
-	binary=$$(release/build.sh) && LAMPLIGHTER=$$binary cargo bench --locked --bench figures
+	binary=$$(release/build.sh) && LAMPLIGHTER=$$binary tests/services/run.sh cargo bench --locked --bench figures
 	tests/memory/tls.sh 64Mi
 	$(CARGO_TEST) --profile bench --test it fetch::bench -- --ignored --nocapture --test-threads=1

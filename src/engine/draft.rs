@@ -254,8 +254,10 @@ impl<'s> Draft<'s> {
     }
 
     pub(super) fn add_service(&mut self, name: ServiceName, service: Service) {
-        self.state.services.insert(name.clone(), service);
-        self.edit_service(&name, |_| {});
+        self.changes.services.insert(name.clone());
+        self.changes.units = true;
+        self.touch_service(&name);
+        self.state.services.insert(name, service);
     }
 
     pub(super) fn remove_service(&mut self, name: &ServiceName) {

@@ -94,8 +94,8 @@ fn against_gateway(state: &State, spec: &GatewaySpec) -> Option<Against> {
 }
 
 fn against_service(state: &State, name: &ServiceName, spec: &ServiceSpec) -> Option<Against> {
-    let declared = |service: &&Service| service.listed && service.origin.is_manifest();
-    if state.services.get(name).filter(declared).is_some() {
+    let declared = |service: &Service| service.listed && service.origin.is_manifest();
+    if state.services.get(name).is_some_and(declared) {
         return Some(Against::Declared);
     }
     let same_unit =

@@ -95,11 +95,7 @@ impl FromStr for ConfigPath {
         let plain = |step: &&str| !matches!(*step, "" | "." | "..") && !step.contains(char::is_control);
         let (last, before) = steps.split_last().unwrap_or((&"", &[]));
         let alone = before.is_empty() && stars(last);
-        if text.len() > Self::LONGEST
-            || !steps.iter().all(|step| plain(step))
-            || before.iter().any(|s| stars(s))
-            || alone
-        {
+        if text.len() > Self::LONGEST || !steps.iter().all(plain) || before.iter().any(|s| stars(s)) || alone {
             let shown = super::http_url::shortened(text);
             let why = "is no absolute path of a file or directory; `*` and `?` may stand in its last part only";
             return Err(Invalid::new(format!("{shown:?} {why}")));

@@ -54,7 +54,7 @@ pub struct ServiceRestart {
     /// A systemd service; services.allowUnits of the site file must allow it.
     #[schemars(length(min = 1, max = 255))]
     pub unit: String,
-    /// Restart stops and starts it; Reload tells it to read its configuration; ReloadOrRestart does the first that it can.
+    /// Restart stops and starts it; Reload tells it to read its configuration; the third does the latter if it can.
     /// Default: Restart.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub method: Option<RestartMethod>,
@@ -73,7 +73,7 @@ pub enum RestartMethod {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ServiceHealth {
-    /// An address of this machine that answers with 2xx: http://127.0.0.1:8080/healthz.
+    /// An address of this machine that answers with 2xx, such as `http://127.0.0.1:8080/healthz`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 1024))]
     pub http: Option<String>,

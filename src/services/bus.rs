@@ -47,6 +47,12 @@ impl From<rustbus::wire::errors::UnmarshalError> for BusError {
     }
 }
 
+impl From<rustbus::wire::errors::MarshalError> for BusError {
+    fn from(error: rustbus::wire::errors::MarshalError) -> Self {
+        Self::Bus(error.to_string())
+    }
+}
+
 /// A job of systemd's: its object path.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct JobPath(String);
@@ -66,7 +72,7 @@ impl Bus {
     /// The unit, loaded if it was not.
     pub fn load(&mut self, unit: &str) -> Result<UnitPath, BusError> {
         let mut call = manager("LoadUnit");
-        call.body.push_param(unit).map_err(unsayable)?;
+        call.body.push_param(unit)?;
         let answer = self.ask(&mut call)?;
         Ok(UnitPath(answer.body.parser().get::<ObjectPath<&str>>()?.as_ref().to_owned()))
     }
@@ -85,7 +91,7 @@ impl Bus {
             .on(unit.0.as_str())
             .at(SYSTEMD)
             .build();
-        call.body.push_param2(format!("{SYSTEMD}.{interface}"), name).map_err(unsayable)?;
+        call.body.push_param2(format!("{SYSTEMD}.{interface}"), name)?;
         let answer = self.ask(&mut call)?;
         let value = answer.body.parser().get::<Variant>()?;
         Ok(read(&value)?)
@@ -102,7 +108,7 @@ impl Bus {
     /// Begins a job: `RestartUnit` or one of its like.
     pub fn begin(&mut self, method: &str, unit: &str) -> Result<JobPath, BusError> {
         let mut call = manager(method);
-        call.body.push_param2(unit, "replace").map_err(unsayable)?;
+        call.body.push_param2(unit, "replace")?;
         let answer = self.ask(&mut call)?;
         Ok(JobPath(answer.body.parser().get::<ObjectPath<&str>>()?.as_ref().to_owned()))
     }
@@ -129,7 +135,7 @@ impl Bus {
     /// Forgets that a unit failed, and how often it was started.
     pub fn reset_failed(&mut self, unit: &str) -> Result<(), BusError> {
         let mut call = manager("ResetFailedUnit");
-        call.body.push_param(unit).map_err(unsayable)?;
+        call.body.push_param(unit)?;
         self.ask(&mut call).map(drop)
     }
 
@@ -147,10 +153,6 @@ impl Bus {
 
 fn manager(method: &str) -> MarshalledMessage {
     MessageBuilder::new().call(method).with_interface(MANAGER).on(ROOT).at(SYSTEMD).build()
-}
-
-fn unsayable(error: rustbus::wire::errors::MarshalError) -> BusError {
-    BusError::Bus(error.to_string())
 }
 
 /// Reads a variant as a type that borrows nothing.

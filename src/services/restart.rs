@@ -4,6 +4,7 @@
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use rustbus::wire::ObjectPath;
 use rustix::time::{ClockId, clock_gettime};
 
 use super::bus::{Bus, BusError, UnitPath, as_};
@@ -32,20 +33,20 @@ struct Unit {
 /// Does a job. It blocks, for minutes if the unit takes that long.
 pub(super) fn run(job: &UnitJob) -> UnitFact {
     match &job.task {
-        UnitTask::Look => look(job.unit.as_str()).unwrap_or_else(refused),
+        UnitTask::Look => look(job.unit.as_str()).unwrap_or_else(|error| refused(&error)),
         UnitTask::Restart { method, before, health } => {
-            restart(job.unit.as_str(), *method, before, health.as_ref()).unwrap_or_else(refused)
+            restart(job.unit.as_str(), *method, before, health.as_ref()).unwrap_or_else(|error| refused(&error))
         }
     }
 }
 
-fn refused(error: BusError) -> UnitFact {
+fn refused(error: &BusError) -> UnitFact {
     let (reason, why) = explain(error);
     UnitFact::Refused(reason, why)
 }
 
-fn explain(error: BusError) -> (ServiceReason, String) {
-    let reason = match &error {
+fn explain(error: &BusError) -> (ServiceReason, String) {
+    let reason = match error {
         BusError::Said(name, _) => match name.rsplit('.').next().unwrap_or_default() {
             "NoSuchUnit" | "LoadFailed" | "BadUnitSetting" => ServiceReason::UnitMissing,
             "UnitMasked" => ServiceReason::UnitMasked,
@@ -53,7 +54,7 @@ fn explain(error: BusError) -> (ServiceReason, String) {
         },
         _ => ServiceReason::BusUnavailable,
     };
-    let denied = matches!(&error, BusError::Said(name, _)
+    let denied = matches!(error, BusError::Said(name, _)
         if name.ends_with("AccessDenied") || name.ends_with("InteractiveAuthorizationRequired"));
     let more = if denied { "; this process's user needs leave to manage the unit" } else { "" };
     (reason, format!("{error}{more}"))
@@ -100,7 +101,7 @@ fn state(bus: &mut Bus, path: &UnitPath) -> Result<Unit, BusError> {
             changed: bus.get(path, "Unit", "StateChangeTimestampMonotonic", as_::<u64>)?,
         },
         active_since: bus.get(path, "Unit", "ActiveEnterTimestampMonotonic", as_::<u64>)?,
-        busy: bus.get(path, "Unit", "Job", |job| job.get::<(u32, rustbus::wire::ObjectPath<String>)>())?.0 != 0,
+        busy: bus.get(path, "Unit", "Job", as_::<(u32, ObjectPath<String>)>)?.0 != 0,
     })
 }
 

@@ -3,9 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use lamplighter::model::{
-    FailedReason, ReconcilingReason, ServiceReason, SkippedReason, StalledReason, WaitingReason,
-};
+use lamplighter::model::{FailedReason, ReconcilingReason, ServiceReason, SkippedReason, StalledReason, WaitingReason};
 use lamplighter::{config, resources};
 
 fn read(path: &str) -> String {

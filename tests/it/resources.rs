@@ -1,5 +1,6 @@
 //! Manifests and site files as people type them.
 
+mod services;
 mod windows;
 
 use std::path::{Path, PathBuf};

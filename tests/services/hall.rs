@@ -94,6 +94,31 @@ impl Hall {
         self.sh(&format!("systemctl start {}", self.unit(unit)));
     }
 
+    /// A unit that is there and stopped, once systemd has looked again.
+    #[allow(dead_code, reason = "for the benchmark")]
+    pub fn idle_unit(&self, unit: &str) {
+        let path = format!("/proc/{}/root/etc/systemd/system/{}", self.pid, self.unit(unit));
+        fs::write(path, "[Service]\nExecStart=/bin/sleep infinity\n").unwrap();
+    }
+
+    /// A figure of Lamplighter's `/proc/PID/status`, in KiB.
+    #[allow(dead_code, reason = "for the benchmark")]
+    pub fn kib(&self, field: &str) -> f64 {
+        let line = format!(
+            "awk '/^{field}:/ {{print $2}}' /proc/$(systemctl show -P MainPID lamplighter-{})/status",
+            self.name
+        );
+        self.sh(&line).trim().parse().unwrap()
+    }
+
+    /// How long all its threads were on a processor.
+    #[allow(dead_code, reason = "for the benchmark")]
+    pub fn cpu_ms(&self) -> f64 {
+        let pid = format!("$(systemctl show -P MainPID lamplighter-{})", self.name);
+        let text = self.sh(&format!("cat /proc/{pid}/task/*/schedstat"));
+        text.lines().filter_map(|line| line.split(' ').next()?.parse::<f64>().ok()).sum::<f64>() / 1e6
+    }
+
     /// Declares a service of the same name as its unit, which reads this file of `edge`; with something more in its spec.
     pub fn declare(&self, unit: &str, file: &str, more: &str) {
         let config = format!("[{{path: {}/edge/{file}}}]", self.dir());

@@ -69,7 +69,7 @@ pub(in crate::engine) fn unit(draft: &mut Draft, name: &ServiceName, job: u64, f
         (Next::Look(why), UnitFact::Ready { mark, up }) => ready(draft, name, why, mark, up),
         (Next::Look(RestartWhy::Ordered), UnitFact::Idle { mark }) => begin(draft, name, RestartWhy::Ordered, mark),
         (Next::Look(RestartWhy::StartedBefore), UnitFact::Idle { .. }) => {
-            record(draft, name, "seen for the first time")
+            record(draft, name, "seen for the first time");
         }
         (Next::Look(RestartWhy::Changed), UnitFact::Idle { .. }) => {
             record(draft, name, "the unit is stopped, and reads it when it is started");

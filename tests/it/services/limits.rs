@@ -19,10 +19,10 @@ fn without_inotify_instances_it_is_read_every_few_seconds_and_says_so() {
             .env(INSIDE, "1")
             .output()
             .unwrap();
-        let text = String::from_utf8_lossy(&output.stdout);
+        let said = String::from_utf8_lossy(&output.stdout);
         assert!(
-            output.status.success() && text.contains("1 passed"),
-            "{text}{}",
+            output.status.success() && said.contains("1 passed"),
+            "{said}{}",
             String::from_utf8_lossy(&output.stderr)
         );
         return;
