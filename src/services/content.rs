@@ -29,7 +29,7 @@ const DATA: &str = "..data";
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Content {
     /// Each file's name and hash, in the order of the names.
-    pub files: BTreeMap<String, [u8; 32]>,
+    pub files: Vec<(String, [u8; 32])>,
     /// When the newest of them changed, in Unix milliseconds.
     pub changed: i64,
 }
@@ -259,16 +259,17 @@ fn walk(dir: &Path, deep: usize, files: &mut Vec<PathBuf>) -> Result<(), Missed>
 
 /// An empty source is one that is being filled, or was taken away: nothing to restart a service for.
 fn gather(
-    named: Vec<(String, PathBuf)>,
+    mut named: Vec<(String, PathBuf)>,
     root: &Path,
     known: &mut Known,
     seen: &mut Vec<PathBuf>,
 ) -> Result<Content, Missed> {
     let (mut content, mut left) = (Content::default(), MOST_BYTES);
+    named.sort_unstable();
     for (name, path) in named {
         let (hash, changed) = known.hash(&path, root, &mut left)?;
         content.changed = content.changed.max(changed);
-        content.files.insert(name, hash);
+        content.files.push((name, hash));
         seen.push(path);
     }
     if content.files.is_empty() { Err(Missed::Gone) } else { Ok(content) }

@@ -1,6 +1,6 @@
 //! Following what services read: looked at whenever something happened there, and now and then although nothing was heard.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -40,7 +40,8 @@ pub async fn follow(
     say: impl AsyncFn(Event),
 ) {
     let (mut eye, mut again) = (Eye::default(), 0);
-    let mut said: BTreeMap<ServiceName, (Rc<ServiceSpec>, ConfigFact)> = BTreeMap::new();
+    // lists, not maps: they are short, and each map of other types is ten kilobytes of code
+    let mut said: Vec<(ServiceName, Rc<ServiceSpec>, ConfigFact)> = Vec::new();
     let mut fresh = true;
     loop {
         let now = wanted.borrow_and_update().clone();
@@ -49,7 +50,7 @@ pub async fn follow(
             again = now.again;
             said.clear();
         }
-        said.retain(|name, _| now.services.iter().any(|(other, _)| other == name));
+        said.retain(|(name, by, _)| now.services.iter().any(|(other, spec)| other == name && by == spec));
         if now.services.is_empty() {
             // who has no services pays for no watch
             eye = Eye::default();
@@ -74,9 +75,9 @@ pub async fn follow(
         eye = still;
         for ((name, spec), found) in now.services.iter().zip(found) {
             let fact = found.into_fact();
-            let known = said.get(name).is_some_and(|(by, is)| by == spec && *is == fact);
-            if !known {
-                said.insert(name.clone(), (spec.clone(), fact.clone()));
+            if !said.iter().any(|(other, _, is)| other == name && *is == fact) {
+                said.retain(|(other, ..)| other != name);
+                said.push((name.clone(), spec.clone(), fact.clone()));
                 say(Event::Config(name.clone(), spec.clone(), fact)).await;
             }
         }
@@ -135,8 +136,9 @@ impl Eye {
         }
         // before anything is read: what happens while it is read is heard
         let mut looks = self.read(task);
-        let dirs: BTreeSet<_> = looks.values().flat_map(|look| look.dirs.iter().cloned()).collect();
-        let dirs: Vec<PathBuf> = dirs.into_iter().collect();
+        let mut dirs: Vec<PathBuf> = looks.iter().flat_map(|(_, look)| look.dirs.iter().cloned()).collect();
+        dirs.sort_unstable();
+        dirs.dedup();
         let all = dirs.iter().all(|dir| self.watch.hears(dir));
         self.hears_all = self.watch.renew(&dirs);
         if !all {
@@ -144,15 +146,16 @@ impl Eye {
             looks = self.read(task);
         }
         self.known.sweep();
-        let degraded: BTreeMap<_, _> = dirs.iter().filter_map(|dir| Some((dir.clone(), self.degraded(dir)?))).collect();
+        let degraded: Vec<(PathBuf, String)> =
+            dirs.iter().filter_map(|dir| Some((dir.clone(), self.degraded(dir)?))).collect();
         self.hears_all &= degraded.is_empty();
         task.paths.iter().map(|paths| self.found(paths, &looks, &degraded)).collect()
     }
 
-    fn read(&mut self, task: &Task) -> BTreeMap<ConfigPath, Look> {
-        let mut looks = BTreeMap::new();
+    fn read(&mut self, task: &Task) -> Vec<(ConfigPath, Look)> {
+        let mut looks: Vec<(ConfigPath, Look)> = Vec::new();
         for path in task.paths.iter().flatten() {
-            if looks.contains_key(path) {
+            if looks.iter().any(|(known, _)| known == path) {
                 continue;
             }
             let seen = match task.allowance.path(path) {
@@ -162,7 +165,7 @@ impl Eye {
                     Look { content: Err((ServiceReason::PathRefused, why)), dirs: Vec::new(), files: Vec::new() }
                 }
             };
-            looks.insert(path.clone(), seen);
+            looks.push((path.clone(), seen));
         }
         looks
     }
@@ -180,17 +183,13 @@ impl Eye {
         })
     }
 
-    fn found(
-        &self,
-        paths: &[ConfigPath],
-        looks: &BTreeMap<ConfigPath, Look>,
-        degraded: &BTreeMap<PathBuf, String>,
-    ) -> Found {
+    fn found(&self, paths: &[ConfigPath], looks: &[(ConfigPath, Look)], degraded: &[(PathBuf, String)]) -> Found {
         let (mut hasher, mut keys) = (Sha256::new(), BTreeMap::new());
         let (mut trouble, mut changed, mut late, mut fixed) = (None, 0, None, None);
         for (index, path) in paths.iter().enumerate() {
-            let Some(look) = looks.get(path) else { continue };
-            late = late.or_else(|| look.dirs.iter().find_map(|dir| degraded.get(dir).cloned()));
+            let Some((_, look)) = looks.iter().find(|(known, _)| known == path) else { continue };
+            let is_late = |(dir, _): &&(PathBuf, String)| look.dirs.contains(dir);
+            late = late.or_else(|| degraded.iter().find(is_late).map(|(_, why)| why.clone()));
             fixed = fixed.or_else(|| look.files.iter().find_map(|file| self.mounts.fixed(file)));
             match &look.content {
                 Err(why) => trouble = trouble.or_else(|| Some(why.clone())),

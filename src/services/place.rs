@@ -1,6 +1,5 @@
 //! What kind of place a file lies in: whether the kernel tells of changes there, and whether there can be any.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// File systems whose changes are made elsewhere, so that nothing is heard of them.
@@ -26,7 +25,7 @@ pub(super) fn silent(dir: &Path) -> Option<String> {
 
 /// Where something is mounted, and what of its file system.
 #[derive(Debug, Default)]
-pub(super) struct Mounts(BTreeMap<PathBuf, String>);
+pub(super) struct Mounts(Vec<(PathBuf, String)>);
 
 impl Mounts {
     /// As they are now.
@@ -46,8 +45,10 @@ impl Mounts {
     /// Why a file never changes here, if that is so: it is mounted by itself, so that whoever replaces it elsewhere leaves
     /// this one as it is.
     pub fn fixed(&self, file: &Path) -> Option<String> {
-        let subpath = |path: &Path| self.0.get(path).is_some_and(|root| root.contains("/volume-subpaths/"));
-        if self.0.contains_key(file) || file.ancestors().any(subpath) {
+        let fixes = |(point, root): &(PathBuf, String)| {
+            point == file || (file.starts_with(point) && root.contains("/volume-subpaths/"))
+        };
+        if self.0.iter().any(fixes) {
             let why = "is mounted by itself (subPath, or a bind mount), so it stays as it is when it is replaced where it \
                        comes from; mount the whole volume or directory";
             return Some(format!("{} {why}", file.display()));

@@ -1,6 +1,5 @@
 //! The jobs about units: each is done once, those of one service one after another, a few at a time.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::thread;
 
 use tokio::sync::{mpsc, watch};
@@ -16,24 +15,24 @@ const STACK: usize = 256 * 1024;
 
 /// Does what is wanted and says what became of it, until nobody says any more what is wanted.
 pub async fn follow(mut wanted: watch::Receiver<Vec<UnitJob>>, say: impl AsyncFn(Event)) {
-    let mut running: BTreeMap<ServiceName, u64> = BTreeMap::new();
-    let mut done: BTreeSet<(ServiceName, u64)> = BTreeSet::new();
+    let mut running: Vec<ServiceName> = Vec::new();
+    let mut done: Vec<(ServiceName, u64)> = Vec::new();
     let (end, mut ended) = mpsc::channel(MOST);
     loop {
         let jobs = wanted.borrow_and_update().clone();
         done.retain(|(service, number)| jobs.iter().any(|job| job.service == *service && job.number == *number));
         for job in jobs {
             let key = (job.service.clone(), job.number);
-            if running.len() < MOST && !running.contains_key(&job.service) && !done.contains(&key) {
-                running.insert(key.0, key.1);
+            if running.len() < MOST && !running.contains(&job.service) && !done.contains(&key) {
+                running.push(key.0);
                 begin(job, end.clone());
             }
         }
         tokio::select! {
             changed = wanted.changed() => if changed.is_err() { return },
             Some((service, number, fact)) = ended.recv() => {
-                running.remove(&service);
-                done.insert((service.clone(), number));
+                running.retain(|other| *other != service);
+                done.push((service.clone(), number));
                 say(Event::Unit(service, number, fact)).await;
             }
         }
