@@ -2,7 +2,7 @@
 # The device API under libFuzzer, with the pinned toolchain: coverage is a pass of LLVM that every compiler has, and no sanitizer is
 # missed where there is no unsafe code. Needs a C++ compiler, and installs Debian's if there is none.
 #
-#   run.sh [SECONDS]    60 if not said; ends with 1 if an input breaks a promise of fuzz_targets/answer.rs, and names its file
+#   run.sh [SECONDS]    60 if not said; fails if an input breaks a promise of fuzz_targets/answer.rs, and names its file
 #   run.sh FILE         only that input
 #
 # What it learns stays in fuzz/target/corpus, so that the next run goes on from there; fuzz/seeds is where every run begins.
@@ -23,9 +23,7 @@ install_compiler() {
 # Every dependency as it is in what is shipped: libFuzzer itself is all that this lock has beside.
 build() {
 	cp Cargo.lock fuzz/Cargo.lock
-	RUSTFLAGS="--cfg fuzzing -Cdebug-assertions -Coverflow-checks -Cpasses=sancov-module \
--Cllvm-args=-sanitizer-coverage-level=4 -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
--Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-coverage-trace-compares" \
+	RUSTC_WRAPPER=$PWD/fuzz/coverage.sh \
 		cargo build --quiet --release --manifest-path fuzz/Cargo.toml --target-dir fuzz/target --target "$host"
 }
 
@@ -35,6 +33,6 @@ fuzzer=fuzz/target/$host/release/answer
 mkdir -p fuzz/target/corpus fuzz/target/crashes
 if [[ $what =~ ^[0-9]+$ ]]; then
 	exec "$fuzzer" -max_total_time="$what" -max_len=4096 -timeout=5 -rss_limit_mb=1024 -dict=fuzz/ddi.dict \
-		-artifact_prefix=fuzz/target/crashes/ -print_final_stats=1 fuzz/target/corpus fuzz/seeds
+		-artifact_prefix=fuzz/target/crashes/ -verbosity=0 -print_final_stats=1 fuzz/target/corpus fuzz/seeds
 fi
 exec "$fuzzer" "$what"

@@ -1,6 +1,7 @@
 //! Any request at all to the device API, with the gateway's own token or without it.
 //!
-//! The input is a request as text: a line of switches, the method, the path, the headers one a line, an empty line, the body.
+//! The input is a request as text: a byte of switches, the method, the path, the headers one a line, an empty line, the body.
+//! Whatever it is, the answer is one of the contract, small, fit for a device to repeat, and about nobody else.
 #![no_main]
 
 use std::rc::Rc;
@@ -9,8 +10,8 @@ use std::time::Duration;
 use hyper::Method;
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use lamplighter::device::ddi::{self, Answer, Head, Settings};
-use lamplighter::device::{Artifact, Board, Entry, Offer, Pacing, Attendance};
-use lamplighter::model::{ActionId, ArtifactKey, Digest, SiteTime, Sums, TokenHash, Verdict};
+use lamplighter::device::{Artifact, Attendance, Board, Entry, Offer, Pacing};
+use lamplighter::model::{ActionId, ArtifactKey, Digest, Presence, SiteTime, Sums, TokenHash, Verdict};
 use libfuzzer_sys::fuzz_target;
 use sha2::Digest as _;
 
@@ -47,7 +48,8 @@ fuzz_target!(|input: &[u8]| {
     let body = input.get(split + 2..).unwrap_or_default();
     let mut lines = input[..split].split(|byte| *byte == b'\n');
     let Some(method) = lines.next().and_then(|line| Method::from_bytes(line).ok()) else { return };
-    let Some(path) = lines.next().and_then(|line| std::str::from_utf8(line).ok()) else { return };
+    let Some(target) = lines.next().and_then(|line| std::str::from_utf8(line).ok()) else { return };
+    let path = target.split('?').next().unwrap_or_default();
     let mut headers = HeaderMap::new();
     for line in lines {
         let Some(colon) = line.iter().position(|byte| *byte == b':') else { continue };
@@ -80,7 +82,17 @@ fuzz_target!(|input: &[u8]| {
     let board = board(*switches);
     let verdict = [None, Some(Verdict::Accepted), Some(Verdict::Withdrawn), Some(Verdict::Deploy)]
         [usize::from(switches >> 4) % 4];
+    _ = (ddi::about(&board, path), ddi::knocks(&board, &settings, &head));
+    let admitted = ddi::admit(&board, &settings, &head);
     let reply = ddi::answer(&board, &mut presence, &settings, SiteTime(0), &head, body);
+    match &admitted {
+        Ok(admitted) => assert_eq!(admitted.gateway.as_str(), "gw-1"),
+        // what is refused without a look at the body is refused with it, and nobody hears of it
+        Err(refusal) => {
+            assert!(reply.seen.is_empty());
+            assert!(matches!(&reply.answer, Answer::Now(response) if response == refusal));
+        }
+    }
     let response = match reply.answer {
         Answer::Now(response) => response,
         Answer::Ask(_, pending) => pending.respond(&mut presence, verdict),
@@ -92,4 +104,5 @@ fuzz_target!(|input: &[u8]| {
     assert!(STATUSES.contains(&response.status.as_u16()));
     assert!(response.body.len() <= 4096);
     assert!(!response.body.iter().any(|byte| matches!(byte, b'<' | b'>' | 0..32)));
+    assert_eq!(presence.state("other"), Presence::Never);
 });

@@ -3,9 +3,7 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use super::Output;
-use super::control::SiteArgs;
-use super::order::give;
+use super::order::Addressee;
 use crate::site::report::Wanted;
 
 /// Let a wave with `approval: Manual` open, in the version that is in force
@@ -23,13 +21,10 @@ pub struct ApproveArgs {
     #[arg(long, conflicts_with = "wave")]
     all: bool,
     #[command(flatten)]
-    site: SiteArgs,
-    /// How to answer: text, json or yaml
-    #[arg(short, long, value_name = "FORMAT", value_enum, default_value_t, hide_possible_values = true)]
-    output: Output,
+    to: Addressee,
 }
 
 pub(super) fn run(args: &ApproveArgs, out: &mut impl Write) -> anyhow::Result<ExitCode> {
     let wanted = Wanted::Approve { rollout: args.rollout.clone(), wave: args.wave.clone(), all: args.all };
-    give(&args.site, args.output, &wanted, out)
+    args.to.give(&wanted, out)
 }

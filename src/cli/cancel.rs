@@ -3,9 +3,7 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use super::Output;
-use super::control::SiteArgs;
-use super::order::give;
+use super::order::{Addressee, Reason};
 use crate::site::report::Wanted;
 
 /// Call a rollout off for good, and its later versions until it is resumed
@@ -19,17 +17,13 @@ pub struct CancelArgs {
     /// Its name
     #[arg(value_name = "ROLLOUT")]
     rollout: String,
-    /// Why, for whoever asks later: at most 200 characters
-    #[arg(long, value_name = "TEXT")]
-    reason: Option<String>,
     #[command(flatten)]
-    site: SiteArgs,
-    /// How to answer: text, json or yaml
-    #[arg(short, long, value_name = "FORMAT", value_enum, default_value_t, hide_possible_values = true)]
-    output: Output,
+    reason: Reason,
+    #[command(flatten)]
+    to: Addressee,
 }
 
 pub(super) fn run(args: &CancelArgs, out: &mut impl Write) -> anyhow::Result<ExitCode> {
-    let wanted = Wanted::Cancel { rollout: args.rollout.clone(), reason: args.reason.clone() };
-    give(&args.site, args.output, &wanted, out)
+    let wanted = Wanted::Cancel { rollout: args.rollout.clone(), reason: args.reason.given() };
+    args.to.give(&wanted, out)
 }

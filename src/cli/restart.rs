@@ -3,9 +3,7 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use super::Output;
-use super::control::SiteArgs;
-use super::order::give;
+use super::order::Addressee;
 use crate::site::report::Wanted;
 
 /// Restart a service's unit, whatever its configuration says
@@ -19,13 +17,10 @@ pub struct RestartArgs {
     #[arg(value_name = "SERVICE")]
     service: String,
     #[command(flatten)]
-    site: SiteArgs,
-    /// How to answer: text, json or yaml
-    #[arg(short, long, value_name = "FORMAT", value_enum, default_value_t, hide_possible_values = true)]
-    output: Output,
+    to: Addressee,
 }
 
 pub(super) fn run(args: &RestartArgs, out: &mut impl Write) -> anyhow::Result<ExitCode> {
     let service = args.service.strip_prefix("service/").unwrap_or(&args.service).to_owned();
-    give(&args.site, args.output, &Wanted::Restart { service }, out)
+    args.to.give(&Wanted::Restart { service }, out)
 }

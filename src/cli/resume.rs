@@ -3,9 +3,7 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use super::Output;
-use super::control::SiteArgs;
-use super::order::give;
+use super::order::Addressee;
 use crate::site::report::Wanted;
 
 /// Go on with a rollout; without a name, after the store was lost
@@ -17,12 +15,9 @@ pub struct ResumeArgs {
     #[arg(value_name = "ROLLOUT")]
     rollout: Option<String>,
     #[command(flatten)]
-    site: SiteArgs,
-    /// How to answer: text, json or yaml
-    #[arg(short, long, value_name = "FORMAT", value_enum, default_value_t, hide_possible_values = true)]
-    output: Output,
+    to: Addressee,
 }
 
 pub(super) fn run(args: &ResumeArgs, out: &mut impl Write) -> anyhow::Result<ExitCode> {
-    give(&args.site, args.output, &Wanted::Resume { rollout: args.rollout.clone() }, out)
+    args.to.give(&Wanted::Resume { rollout: args.rollout.clone() }, out)
 }

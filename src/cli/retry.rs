@@ -3,9 +3,7 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use super::Output;
-use super::control::SiteArgs;
-use super::order::give;
+use super::order::Addressee;
 use crate::site::report::Wanted;
 
 /// Let members of a rollout that failed begin again
@@ -23,13 +21,10 @@ pub struct RetryArgs {
     #[arg(value_name = "GATEWAY")]
     gateways: Vec<String>,
     #[command(flatten)]
-    site: SiteArgs,
-    /// How to answer: text, json or yaml
-    #[arg(short, long, value_name = "FORMAT", value_enum, default_value_t, hide_possible_values = true)]
-    output: Output,
+    to: Addressee,
 }
 
 pub(super) fn run(args: &RetryArgs, out: &mut impl Write) -> anyhow::Result<ExitCode> {
     let wanted = Wanted::Retry { rollout: args.rollout.clone(), gateways: args.gateways.clone() };
-    give(&args.site, args.output, &wanted, out)
+    args.to.give(&wanted, out)
 }

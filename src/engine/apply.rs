@@ -85,7 +85,7 @@ fn configured(draft: &mut Draft, settings: Settings, detail: String) {
     draft.state.site.told.get_or_insert(before.poll_interval);
     tell_interval(draft);
     if draft.state.settings.time_zone != before.time_zone {
-        draft.state.rollouts.values_mut().for_each(|rollout| rollout.gate = None);
+        draft.state.rollouts.values_mut().for_each(|rollout| rollout.windows_said = None);
     }
     draft.note(What::SiteFileChanged, detail);
     draft.touch_all();

@@ -95,7 +95,7 @@ fn revision(draft: &mut Draft, identity: Identity, spec: RolloutSpec, origin: De
                 draft.edit_rollout(id, |rollout| {
                     (rollout.spec, rollout.origin, rollout.listed) = (Rc::new(spec), origin, true);
                     // its windows may be others
-                    rollout.gate = None;
+                    rollout.windows_said = None;
                     rollout.unlisted_at = None;
                 });
                 retry::by_token(draft, id);
@@ -138,7 +138,7 @@ fn revision(draft: &mut Draft, identity: Identity, spec: RolloutSpec, origin: De
         members: Default::default(),
         queue: Rc::default(),
         next_due: None,
-        gate: None,
+        windows_said: None,
     };
     draft.add_rollout(id, rollout);
     draft.note_rollout(What::RolloutAccepted, id, "");

@@ -77,6 +77,13 @@ impl<'s> Draft<'s> {
         self.changes.touched.extend(self.state.rollouts.keys());
     }
 
+    /// A rollout was done, or is gone: when those that it outdid may be forgotten depends on it.
+    pub(super) fn touch_older(&mut self, arrival: u64, name: &str) {
+        let older = |other: &Rollout| other.arrival < arrival && other.spec.artifact.key.name == *name;
+        let older = self.state.rollouts.iter().filter(|(_, other)| older(other));
+        self.changes.touched.extend(older.map(|(id, _)| *id));
+    }
+
     /// A gateway changed: every rollout that has it, or might take it, must be looked at.
     pub(super) fn touch_gateway(&mut self, id: &ControllerId) {
         self.changes.seen.insert(id.clone());
@@ -171,6 +178,7 @@ impl<'s> Draft<'s> {
             self.changes.rollouts.insert(id);
             self.changes.stirred = true;
             rollout.spec.files().for_each(|file| self.name_artifact(file));
+            self.touch_older(rollout.arrival, &rollout.spec.artifact.key.name);
             for gateway in rollout.members.into_keys() {
                 self.changes.seen.insert(gateway.clone());
                 self.changes.members.insert((id, gateway));

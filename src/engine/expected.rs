@@ -116,7 +116,7 @@ fn waiting(state: &State, rollout: &Rollout, member: &Member, (reason, now): (Wa
 
 /// The next window.
 fn window(rollout: &Rollout, now: SiteTime) -> Expectation {
-    let wait = rollout.gate.as_ref().and_then(|gate| gate.opens_in(now));
+    let wait = rollout.windows_said.as_ref().and_then(|said| said.opens_in(now));
     Expectation { what: Awaited::Window, at: wait.map(|wait| now.plus(wait)) }
 }
 

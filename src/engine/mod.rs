@@ -81,6 +81,6 @@ pub use state::{
     State, Step, Tripped, Wave,
 };
 pub use target::files_in_use;
-pub use window::{Gate, next_change};
+pub use window::{WindowsSaid, next_change};
 
 pub use crate::model::Settings;

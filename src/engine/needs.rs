@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::state::{Gateway, Member, Rollout, State, Step};
 use super::target::files_in_use;
-use crate::model::{ArtifactSpec, ControllerId, Digest, Identity, SkippedReason, Version};
+use crate::model::{ArtifactSpec, ControllerId, Digest, Identity, SiteTime, SkippedReason, Version};
 
 /// What an artifact is kept for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -91,6 +91,13 @@ pub(super) fn is_taken_over(state: &State, rollout: &Rollout) -> bool {
     !newer.is_empty()
         && !rollout.members.is_empty()
         && rollout.members.keys().all(|id| newer.iter().any(|newer| newer.members.get(id).is_some_and(takes)))
+}
+
+/// When a newer rollout of the same artifact was done.
+pub(super) fn outdone_at(state: &State, rollout: &Rollout) -> Option<SiteTime> {
+    let name = &rollout.spec.artifact.key.name;
+    let newer = |other: &&Rollout| other.arrival > rollout.arrival && other.spec.artifact.key.name == *name;
+    state.rollouts.values().filter(newer).filter_map(|newer| newer.ready_at).max()
 }
 
 /// What a gateway runs of an artifact, and what it ran before; several if a version was given to several files.

@@ -3,7 +3,7 @@
 use super::draft::Draft;
 use super::state::State;
 use super::{approval, cancel, retry, service};
-use crate::model::{Given, Identity, Order, RolloutId, StandingOrder, Verdict, What};
+use crate::model::{ControllerId, Given, Identity, Order, RolloutId, StandingOrder, Verdict, What};
 
 /// Takes an order, and who gave it. The same again is [`Verdict::Already`] and leaves no row; one about a name that this
 /// site never knew is [`Verdict::Unknown`].
@@ -16,6 +16,7 @@ pub(super) fn apply(draft: &mut Draft, order: Order, who: &str) -> Verdict {
         Order::Approve(identity, waves) => approval::on_the_spot(draft, &identity, waves, who),
         Order::Restart(name) => service::restart(draft, &name, who),
         Order::Retry(identity, gateways) => retry::on_the_spot(draft, &identity, &gateways, who),
+        Order::Repaired(gateway) => repaired(draft, &gateway, who),
     }
 }
 
@@ -67,6 +68,21 @@ fn lift(draft: &mut Draft, order: StandingOrder, who: &str) -> Verdict {
     let text = format!(", by {who}; lifts {}, by {}", order.verb(), given.by);
     note(draft, &order, verb, &text);
     draft.set_order(order, None);
+    Verdict::Accepted
+}
+
+/// Its last update failed, or two machines used its id: a person knows that this is over. Whatever happens from now on counts
+/// as ever.
+fn repaired(draft: &mut Draft, id: &ControllerId, who: &str) -> Verdict {
+    let Some(gateway) = draft.state.gateways.get(id) else { return Verdict::Unknown };
+    if !gateway.failed && !gateway.duplicate {
+        return Verdict::Already;
+    }
+    draft.edit_gateway(id, |gateway| {
+        (gateway.failed, gateway.duplicate) = (false, false);
+        gateway.sightings.clear();
+    });
+    draft.note_gateway(What::Ordered, id, format!("unhold as repaired, by {who}"));
     Verdict::Accepted
 }
 

@@ -282,14 +282,14 @@ fn shut(rollout: &Rollout) -> Option<ReconcilingReason> {
 
 /// `waits for a window, which opens Sat 5 Dec 22:00 Europe/Berlin, in 3h10m`.
 fn opens(rollout: &Rollout, now: SiteTime) -> String {
-    let Some(gate) = &rollout.gate else { return "waits for a window".into() };
-    match (&gate.opens, gate.opens_in(now)) {
+    let Some(said) = &rollout.windows_said else { return "waits for a window".into() };
+    match (&said.opens, said.opens_in(now)) {
         (Some(opening), Some(wait)) => {
             // seconds are noise, and would be another text each time
             let wait = crate::model::format_duration(std::time::Duration::from_secs(wait.as_secs().div_ceil(60) * 60));
             format!("waits for a window, which opens {opening}, in {wait}")
         }
-        _ if gate.says.is_none() => "waits until the site knows what time it is".into(),
+        _ if said.says.is_none() => "waits until the site knows what time it is".into(),
         _ => "waits for a window, and none is in sight".into(),
     }
 }

@@ -64,9 +64,7 @@ pub struct Planned<'s> {
 /// What a rollout would do.
 pub fn plan(state: &State, id: RolloutId, now: SiteTime) -> Option<Plan<'_>> {
     let rollout = state.rollouts.get(&id)?;
-    let members = u32::try_from(rollout.members.len()).unwrap_or(u32::MAX);
-    let total = rollout.frozen.as_ref().map_or(members, |frozen| frozen.total);
-    let (waves, of_wave) = waves(state, rollout);
+    let (Frozen { total, waves, .. }, of_wave) = waves(state, rollout);
     let strategy = &rollout.spec.strategy;
     // every wave open: what would still hold a member then?
     let all_open = waves.iter().map(|wave| Wave { opened_at: Some(now), ..wave.clone() }).collect();
@@ -113,15 +111,15 @@ pub fn plan(state: &State, id: RolloutId, now: SiteTime) -> Option<Plan<'_>> {
     })
 }
 
-/// The waves, and the wave of each member in the order in which they are offered.
-fn waves<'s>(state: &State, rollout: &'s Rollout) -> (Vec<Wave>, Vec<(&'s ControllerId, Option<u16>)>) {
+/// The plan as it is frozen, or as it would be, and the wave of each member in the order in which they are offered.
+fn waves<'s>(state: &State, rollout: &'s Rollout) -> (Frozen, Vec<(&'s ControllerId, Option<u16>)>) {
     let queue = rollout.queue.iter().filter_map(|id| rollout.members.get_key_value(id));
     if let Some(frozen) = &rollout.frozen {
-        return (frozen.waves.clone(), queue.map(|(id, member)| (id, member.wave)).collect());
+        return (frozen.clone(), queue.map(|(id, member)| (id, member.wave)).collect());
     }
     let (drawn, places) = waves_of::draw_up(state, rollout);
     let places: BTreeMap<_, _> = places.into_iter().collect();
-    (drawn.waves, queue.map(|(id, _)| (id, places.get(id).copied())).collect())
+    (drawn, queue.map(|(id, _)| (id, places.get(id).copied())).collect())
 }
 
 /// What keeps a wave from being open: nothing, of the first before the freeze, if nobody has to approve it.

@@ -228,12 +228,12 @@ fn offer(draft: &mut Draft, id: RolloutId) {
 
 /// Forgets a rollout that a newer revision replaced, or of which a newer rollout took all gateways and that has not been
 /// listed for long, once no gateway has an order of it in hand. What is only missing for a while would else come back as
-/// something new.
+/// something new. A drop is not listed: long after the newer one is done nobody asks for it any more.
 fn retire(draft: &mut Draft, id: RolloutId) {
     let Some(rollout) = draft.state.rollouts.get(&id) else { return };
     let is_idle = |m: &Member| m.step.is_terminal() && m.open_action().is_none() && !m.is_unsettled();
     let superseded = || {
-        let gone = retires_at(rollout).is_some_and(|at| at <= draft.now.site);
+        let gone = retires_at(draft.state, rollout).is_some_and(|at| at <= draft.now.site);
         gone && needs::is_taken_over(draft.state, rollout)
     };
     if (rollout.replaced || superseded()) && rollout.members.values().all(is_idle) {
@@ -241,9 +241,10 @@ fn retire(draft: &mut Draft, id: RolloutId) {
     }
 }
 
-/// When a rollout that is no longer listed may be forgotten, if it is not needed.
-fn retires_at(rollout: &Rollout) -> Option<SiteTime> {
-    rollout.unlisted_at.map(|at| at.plus(UNLISTED_FOR_LONG))
+/// When a rollout that is no longer listed, or never was, may be forgotten, if it is not needed.
+fn retires_at(state: &State, rollout: &Rollout) -> Option<SiteTime> {
+    let since = if rollout.origin.is_manifest() { rollout.unlisted_at } else { needs::outdone_at(state, rollout) };
+    since.map(|at| at.plus(UNLISTED_FOR_LONG))
 }
 
 /// A volume that is not mounted, or a person who moves files, is done within a week.
@@ -270,5 +271,5 @@ fn next_due(state: &State, rollout: &Rollout, now: SiteTime) -> Option<SiteTime>
         _ => None,
     };
     // what was due is done; what is left of it waits for something else than time
-    members.chain([soak, retires_at(rollout)]).flatten().filter(|at| *at > now).min()
+    members.chain([soak, retires_at(state, rollout)]).flatten().filter(|at| *at > now).min()
 }

@@ -32,6 +32,13 @@ pub(super) fn silent(state: &State, rollout: &Rollout, id: &ControllerId, member
     (is_silent && ours()).then(|| judged_from(state, gateway, None).unwrap_or_default())
 }
 
+/// An updated member that has not polled since the start: it counts as there, so that nothing is held against it, and that is
+/// no proof of anything either.
+pub(super) fn is_unheard(state: &State, rollout: &Rollout, id: &ControllerId, member: &Member) -> bool {
+    let unheard = || state.gateways.get(id).is_some_and(|gateway| !gateway.heard);
+    member.step == Step::Updated && rollout.is_soaking(member) && unheard() && !is_taken_further(state, rollout, id)
+}
+
 /// Another rollout has the gateway in hand, or took it on to a newer version: what it does now is that one's matter.
 pub(super) fn is_taken_further(state: &State, rollout: &Rollout, id: &ControllerId) -> bool {
     let name = &rollout.spec.artifact.key.name;

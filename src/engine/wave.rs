@@ -91,6 +91,10 @@ pub(super) fn advance(draft: &mut Draft, id: RolloutId) {
         if done && draft.state.rollouts.get(&id).is_some_and(|r| r.ready_at.is_none() && !r.cancelled) {
             draft.edit_rollout(id, |rollout| rollout.ready_at = Some(now));
             draft.note_rollout(What::RolloutReady, id, "all waves are proven");
+            let outdoes = draft.state.rollouts.get(&id).map(|r| (r.arrival, r.spec.clone()));
+            if let Some((arrival, spec)) = outdoes {
+                draft.touch_older(arrival, &spec.artifact.key.name);
+            }
         }
     }
 }
@@ -122,6 +126,7 @@ fn proof(state: &State, rollout: &Rollout, at: usize, wave: &Wave, opened: SiteT
             }
             Step::Waiting(_) if unlisted(id) => may_come = true,
             Step::Updated if watch::silent(state, rollout, id, member).is_some() => return Proof::Open,
+            Step::Updated if !unlisted(id) && watch::is_unheard(state, rollout, id, member) => return Proof::Open,
             Step::Updated | Step::Skipped(SkippedReason::AlreadyInstalled) => {
                 (counted, good) = (counted + 1, good + 1);
                 last = last.max(member.since);

@@ -13,7 +13,7 @@ use crate::model::{Now, Opening, SiteTime, WaitingReason, WhenClockUnknown, Wind
 
 /// What a rollout's windows say. Derived; not on disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Gate {
+pub struct WindowsSaid {
     /// What they say; none while nobody knows what time it is.
     pub says: Option<WindowState>,
     /// When updates may start next.
@@ -33,7 +33,7 @@ pub(super) fn look(draft: &mut Draft) {
     let state = &mut *draft.state;
     for (id, rollout) in &mut state.rollouts {
         if rollout.spec.windows.is_empty() {
-            rollout.gate = None;
+            rollout.windows_said = None;
         } else if rollout.look(now, &state.settings.time_zone) {
             changed.push(*id);
         }
@@ -45,10 +45,10 @@ pub(super) fn look(draft: &mut Draft) {
 
 /// When windows say something else for which somebody waits, if no clock is set until then.
 pub fn next_change(state: &State) -> Option<SiteTime> {
-    state.rollouts.values().filter_map(|rollout| rollout.gate.as_ref()?.changes()).min()
+    state.rollouts.values().filter_map(|rollout| rollout.windows_said.as_ref()?.changes()).min()
 }
 
-impl Gate {
+impl WindowsSaid {
     /// When, in site time, they say something else, as far as that matters to anybody.
     fn changes(&self) -> Option<SiteTime> {
         let (site, wall) = self.clocks;
@@ -68,24 +68,24 @@ impl Gate {
 impl Rollout {
     /// Looks at its windows; true if they say something else than before.
     fn look(&mut self, now: Now, site: &Zone) -> bool {
-        let before = self.gate.take();
-        let awaited = before.as_ref().is_some_and(|gate| gate.awaited);
-        let still = |gate: &Gate| now.wall.is_some_and(|wall| (gate.span.0..gate.span.1).contains(&wall));
+        let before = self.windows_said.take();
+        let awaited = before.as_ref().is_some_and(|said| said.awaited);
+        let still = |said: &WindowsSaid| now.wall.is_some_and(|wall| (said.span.0..said.span.1).contains(&wall));
         let clocks = (now.site, now.wall);
-        let (gate, changed) = match (before, now.wall) {
-            (Some(gate), Some(_)) if still(&gate) => (Gate { clocks, ..gate }, false),
+        let (said, changed) = match (before, now.wall) {
+            (Some(said), Some(_)) if still(&said) => (WindowsSaid { clocks, ..said }, false),
             (before, Some(wall)) => {
                 let look = self.spec.windows.at(wall, site);
                 let says = Some(look.state);
                 let changed = before.is_none_or(|before| before.says != says);
-                (Gate { says, opens: look.opens, span: (wall, look.until), clocks, awaited }, changed)
+                (WindowsSaid { says, opens: look.opens, span: (wall, look.until), clocks, awaited }, changed)
             }
             (before, None) => {
                 let changed = before.is_none_or(|before| before.says.is_some());
-                (Gate { says: None, opens: None, span: (0, 0), clocks, awaited }, changed)
+                (WindowsSaid { says: None, opens: None, span: (0, 0), clocks, awaited }, changed)
             }
         };
-        self.gate = Some(gate);
+        self.windows_said = Some(said);
         changed
     }
 
@@ -93,8 +93,8 @@ impl Rollout {
     pub(super) fn await_windows(&mut self) {
         let waits = |member: &Member| matches!(member.step, Step::Waiting(_) | Step::Offered | Step::Downloading);
         let awaited = !self.replaced && self.members.values().any(waits);
-        if let Some(gate) = &mut self.gate {
-            gate.awaited = awaited;
+        if let Some(said) = &mut self.windows_said {
+            said.awaited = awaited;
         }
     }
 
@@ -115,7 +115,7 @@ impl Rollout {
 
     /// What keeps updates from starting, if it is a window or the lack of a clock.
     pub fn why_closed(&self) -> Option<WaitingReason> {
-        let knows_time = self.gate.as_ref().is_none_or(|gate| gate.says.is_some());
+        let knows_time = self.windows_said.as_ref().is_none_or(|said| said.says.is_some());
         let reason = if knows_time { WaitingReason::OutsideWindow } else { WaitingReason::WaitingForClock };
         self.says().filter(|says| *says != WindowState::Open).map(|_| reason)
     }
@@ -128,7 +128,7 @@ impl Rollout {
             WhenClockUnknown::Allow => WindowState::Open,
         };
         // closed until they were looked at
-        let says = self.gate.as_ref().map_or(WindowState::Closed, |gate| gate.says.unwrap_or(unknown));
+        let says = self.windows_said.as_ref().map_or(WindowState::Closed, |said| said.says.unwrap_or(unknown));
         (!windows.is_empty()).then_some(says)
     }
 }

@@ -22,6 +22,8 @@ pub enum Order {
     Retry(Identity, Vec<ControllerId>),
     /// Restart a service's unit, whatever its configuration says.
     Restart(ServiceName),
+    /// A gateway was set right by hand: what was seen of it before is not held against it any more.
+    Repaired(ControllerId),
 }
 
 /// An order that stands until somebody lifts it on the spot. It is bound to a name, so it outlives edits, other versions,

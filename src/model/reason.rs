@@ -81,7 +81,7 @@ reasons! {
         Spread: "as many gateways of its line as allowed are being updated, or it lacks the label that says which line is its own",
             "wait, or raise `strategy.spread.maxInFlight`; give it the label of `strategy.spread.label` if `lamplighter why` says that it has none";
         MinHealthy: "too few of the other gateways of its line or pair are healthy for this one to be touched",
-            "look at those that `lamplighter why` names; it goes on by itself once enough of them are healthy";
+            "look at those that `lamplighter why` names; it goes on by itself once enough of them are healthy; of one that was mended by hand say `lamplighter unhold GATEWAY --repaired`";
         DownloadSlot: "as many gateways as allowed are downloading",
             "wait, or raise `devices.downloads.concurrent` in the site file";
         Gate: "a gate of the rollout is closed, or does not say that it is open",

@@ -218,7 +218,7 @@ fn rollout(record: RolloutRecord) -> Rollout {
         queue: Rc::default(),
         // at once: what is due is not on disk
         next_due: Some(SiteTime::default()),
-        gate: None,
+        windows_said: None,
     }
 }
 

@@ -3,12 +3,14 @@
 use super::bodies::Body;
 use super::device::Act;
 use super::link::{self, Answer, Ask, Reply};
-use super::play::{Happening, World};
+use super::play::{Happening, World, trusted};
 use super::site::Waiter;
 use crate::model::Verdict;
 
 /// Bytes that pass are a sign of life so often, in milliseconds.
 const LIFE: u64 = 30_000;
+/// So long after its clock was set the site may not have noticed, in milliseconds.
+const SETTLES: u64 = 30_000;
 
 impl World {
     pub(super) fn act(&mut self, device: usize, act: Act) {
@@ -63,6 +65,7 @@ impl World {
         let Some(site) = site else { return self.answer(device, Reply::Unreachable) };
         let now = site.time(self.now);
         let role = &asker.role;
+        let wall = trusted(self.wall, self.now);
         let (seen, answer) = link::ask(site, now, (&role.id, role.character.client), ask);
         for event in seen {
             site.tell(event, Waiter::Nobody);
@@ -74,6 +77,9 @@ impl World {
                     && !site.stale
                 {
                     self.oracle.shown(&role.id, *action);
+                    if matches!(reply, Reply::Base { order: Some(_), .. }) && self.now > self.clock_set + SETTLES {
+                        self.oracle.shown_by_the_clock(&role.id, *action, wall);
+                    }
                 }
                 self.answer(device, reply);
             }

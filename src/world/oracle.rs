@@ -1,15 +1,13 @@
 //! The judge. It knows what people declared, what was committed and what each gateway did, and nothing of the engine's mind.
 
 mod field;
+mod windows;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::disk;
 use super::site::InFlight;
-use crate::model::{
-    ActionId, ControllerId, Event, Identity, Intent, Order, RolloutId, StandingOrder, Verdict, WhenClockUnknown,
-    WindowState, Zone,
-};
+use crate::model::{ActionId, ControllerId, Event, Identity, Intent, Order, RolloutId, StandingOrder, Verdict, Zone};
 use crate::store::{Batch, FrozenRecord, MemberRecord, RolloutRecord, Snapshot, StepRecord};
 use field::Field;
 
@@ -125,45 +123,6 @@ impl Oracle {
                 _ => {}
             }
         }
-    }
-
-    /// Outside a rollout's windows nobody is offered anything, not even for a moment, and nobody starts.
-    fn look_at_windows(&mut self, step: &InFlight) {
-        let mut wrong = Vec::new();
-        for ((rollout, id), member) in &step.batch.members {
-            let Some(order) = member.as_ref().filter(|m| m.step == StepRecord::Offered).and_then(|m| m.action.as_ref())
-            else {
-                continue;
-            };
-            if !self.may_start(*rollout, step.wall, order.ever_fetched) {
-                wrong.push(format!("{id} is offered action {} outside a window", order.id));
-            }
-        }
-        for (event, verdict) in step.events.iter().zip(&step.verdicts) {
-            let Event::Fetched(id, action) = event else { continue };
-            let is_new = *verdict == Verdict::Deploy && !self.granted.contains(&(id.clone(), *action));
-            let offers = self.offers(id).into_iter().map(|(rollout, _)| rollout);
-            if is_new && !offers.into_iter().any(|rollout| self.may_start(rollout, step.wall, false)) {
-                wrong.push(format!("{id} was given action {action} outside a window"));
-            }
-        }
-        for what in wrong {
-            self.found(what);
-        }
-    }
-
-    /// May a gateway start, or go on half-way, at a time by the wall clock?
-    fn may_start(&self, rollout: RolloutId, wall: Option<i64>, half_way: bool) -> bool {
-        let Some(windows) = self.committed.rollouts.get(&rollout).map(|rollout| &rollout.spec.windows) else {
-            return true;
-        };
-        windows.is_empty()
-            || match wall.map(|wall| windows.at(wall, &self.zone).state) {
-                Some(WindowState::Open) => true,
-                Some(WindowState::Closing) => half_way,
-                Some(WindowState::Closed) => false,
-                None => windows.when_clock_unknown == WhenClockUnknown::Allow,
-            }
     }
 
     fn declared<'i>(&mut self, intents: impl Iterator<Item = &'i Intent>) {

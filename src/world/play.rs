@@ -115,6 +115,8 @@ pub struct World {
     pub(super) link_up: bool,
     /// The wall clock is so much later than the time.
     pub(super) wall: i64,
+    /// When it was set last.
+    pub(super) clock_set: u64,
 }
 
 impl World {
@@ -136,6 +138,7 @@ impl World {
             journal: Vec::new(),
             trail: None,
             wall: setting.starts,
+            clock_set: 0,
             setting,
             random,
             queue: BTreeMap::new(),
@@ -274,6 +277,7 @@ impl World {
             Deed::Gate(key, answer) => self.gate_says(key, answer),
             Deed::Clock(says) => {
                 self.wall = says - i64::try_from(self.now).unwrap_or(i64::MAX);
+                self.clock_set = self.now;
                 if let Some(site) = &mut self.site {
                     site.clock_was_set(self.now);
                 }
@@ -289,6 +293,7 @@ impl World {
             return false;
         }
         let devices: BTreeMap<_, _> = self.devices.iter().map(|device| (&device.role.id, device)).collect();
+        let heard = |id| state.gateways.get(id).is_some_and(|gateway| gateway.heard);
         engine::next_due(state).is_none()
             && state.rollouts.values().flat_map(|rollout| &rollout.members).all(|(id, member)| {
                 let Some(device) = devices.get(id) else { return true };
@@ -298,7 +303,8 @@ impl World {
                         matches!(presence, Some(Presence::Never | Presence::Offline)) && device.is_dark()
                     }
                     Step::Waiting(reason) => stays(reason),
-                    Step::Updated => device.is_at_rest(),
+                    // after a start the site waits to hear of it
+                    Step::Updated => device.is_at_rest() && (heard(id) || device.is_dark()),
                     step => step.is_terminal(),
                 }
             })
@@ -359,9 +365,13 @@ impl World {
 
     /// The wall clock, in Unix milliseconds, if it is trusted: one that was never set says 1970.
     pub(super) fn wall_clock(&self) -> Option<i64> {
-        let wall = self.wall.saturating_add(i64::try_from(self.now).unwrap_or(i64::MAX));
-        Some(wall).filter(|wall| *wall >= EARLIEST)
+        trusted(self.wall, self.now)
     }
+}
+
+/// The same of its parts.
+pub(super) fn trusted(ahead: i64, now: u64) -> Option<i64> {
+    Some(ahead.saturating_add(i64::try_from(now).unwrap_or(i64::MAX))).filter(|wall| *wall >= EARLIEST)
 }
 
 /// 1 January 2025: before it no clock is trusted, in Unix milliseconds.

@@ -7,7 +7,7 @@ use clap::Parser;
 use lamplighter::cli::{check, crds};
 use tempfile::TempDir;
 
-use crate::resources::{gateway, rollout};
+use crate::resources::{gateway, refusal, rollout};
 
 #[derive(Parser)]
 struct Check {
@@ -110,5 +110,34 @@ fn crds_go_to_stdout_as_one_stream_or_into_a_directory() {
         .unwrap();
     for file in ["edgegateways.yaml", "edgeservices.yaml", "otarollouts.yaml"] {
         assert!(text.contains(&std::fs::read_to_string(dir.path().join(file)).unwrap()));
+    }
+}
+
+/// What cannot be meant: it could never begin, never end, or never be kept.
+const CONTRADICTIONS: [(&str, &str); 12] = [
+    ("windows: [{start: \"06:00\", end: \"06:00\"}]", "spec.windows[0].end: is the start too"),
+    ("windows: [{days: [], start: \"22:00\", end: \"06:00\"}]", "spec.windows[0].days: is empty"),
+    ("windows: [{start: \"22:00\", end: \"06:00\", lastStart: \"21:00\"}]", "nothing could ever start"),
+    ("windows: [{start: \"22:00\", end: \"22:01\"}]", "spec.windows[0].end:"),
+    ("windows: [{start: \"22:00\", end: \"06:00\", timeZone: Europe/Berln}]", "did you mean Europe/Berlin"),
+    ("strategy: {maxInFlight: \"101%\"}", "spec.strategy.maxInFlight:"),
+    ("strategy: {waves: [{size: \"60%\"}, {size: \"60%\"}]}", "spec.strategy.waves: have 120%"),
+    ("strategy: {waves: [{size: \"101%\"}]}", "spec.strategy.waves[0].size:"),
+    ("strategy: {waves: [{size: 2, minUpdated: 3}]}", "spec.strategy.waves[0].minUpdated: is 3"),
+    ("strategy: {waves: [{}, {size: 1}]}", "waves[0] takes all of them"),
+    ("strategy: {spread: {label: pair, minHealthy: \"100%\"}}", "spec.strategy.spread.minHealthy: is 100%"),
+    ("strategy: {spread: {label: pair, maxInFlight: 0}}", "spec.strategy.spread.maxInFlight: is 0"),
+];
+
+#[test]
+fn what_contradicts_itself_is_refused_by_check_and_by_a_site_in_the_same_words() {
+    for (spec, words) in CONTRADICTIONS {
+        let text = rollout("fw", &format!("  {spec}\n"));
+        let why = refusal(&text);
+        assert!(why.contains(words), "{words:?} is not in {why:?}");
+        let dir = files(&[("r.yaml", &text)]);
+        let (status, said) = run(dir.path(), &["r.yaml"]);
+        assert_eq!(status, code(ExitCode::FAILURE), "{spec}");
+        assert!(said.contains(&why), "{why:?} is not in {said:?}");
     }
 }

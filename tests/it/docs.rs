@@ -1,5 +1,6 @@
 //! The documents say what the code says: reasons, fields, samples.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
@@ -73,6 +74,41 @@ fn the_sample_site_files_are_accepted() {
     let site = config::load(&Path::new(env!("CARGO_MANIFEST_DIR")).join("service-sample/site.yaml")).unwrap();
     let listing = lamplighter::intake::Manifests::new(site.manifests, site.devices.poll_interval).list();
     assert!(listing.refused.is_empty() && listing.intents.len() == 1, "{listing:?}");
+}
+
+#[test]
+fn every_rule_names_tests_that_there_are() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut tests = BTreeSet::new();
+    for room in ["src", "tests"] {
+        sources(&root.join(room), &mut |text| {
+            let after = text.split("#[test]").skip(1).filter_map(|test| test.split_once("fn "));
+            tests.extend(after.filter_map(|(_, test)| test.split_once('(')).map(|(name, _)| name.to_owned()));
+        });
+    }
+    // properties are made by a macro, of their names
+    let properties = read("tests/sim/props.rs");
+    tests.extend(properties.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).map(str::to_owned));
+    let page = read("docs/reference/rules.md");
+    let rows: Vec<_> = page.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| rule |")).collect();
+    assert!(rows.len() > 70, "{} rules", rows.len());
+    for row in rows {
+        let (_, shown) = row.trim_end_matches(" |").rsplit_once(" | ").unwrap();
+        let names: Vec<_> = shown.split(", ").map(|name| name.trim_matches('`')).collect();
+        let missing: Vec<_> = names.iter().filter(|name| !tests.contains(**name)).collect();
+        assert!(missing.is_empty(), "docs/reference/rules.md names {missing:?}, which is no test");
+    }
+}
+
+/// Every Rust source under a directory.
+fn sources(dir: &Path, each: &mut impl FnMut(&str)) {
+    for entry in fs::read_dir(dir).unwrap().map(Result::unwrap) {
+        match entry.path() {
+            path if path.is_dir() => sources(&path, each),
+            path if path.extension().is_some_and(|it| it == "rs") => each(&fs::read_to_string(path).unwrap()),
+            _ => {}
+        }
+    }
 }
 
 /// The paths of the fields that hold a value, `a.b[].c` for those of a list's items.

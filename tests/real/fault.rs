@@ -2,7 +2,7 @@
 
 use fastrand::Rng;
 
-/// What goes wrong around one request. Every loss comes with a kill: nothing but Lamplighter is unreliable here.
+/// What goes wrong around one request. Every loss but a cut comes with a kill: there nothing but Lamplighter is unreliable.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Faults {
     /// Lamplighter is killed before it sees the request.
@@ -15,6 +15,8 @@ pub struct Faults {
     pub after: bool,
     /// … and the answer is lost with it.
     pub lose_answer: bool,
+    /// The link breaks in the middle of the answer, and Lamplighter runs on.
+    pub cut: bool,
 }
 
 impl Faults {
@@ -26,6 +28,7 @@ impl Faults {
             (self.during, "killed during"),
             (self.after, "killed after"),
             (self.lose_answer, "answer lost"),
+            (self.cut, "cut"),
         ];
         all.into_iter().filter_map(|(happens, name)| happens.then_some(name)).collect()
     }
@@ -39,6 +42,8 @@ pub struct Circumstances {
     pub reused: bool,
     /// The answer to such a request was lost before, and this is the first one since.
     pub resent: bool,
+    /// It is for bytes of an artifact.
+    pub download: bool,
 }
 
 /// When faults happen.
@@ -50,16 +55,22 @@ pub enum Plan {
     AroundEach,
     /// As the dice fall.
     Random(Rng),
+    /// So many downloads break off half-way.
+    CutDownloads(u8),
 }
 
 impl Plan {
     /// The faults of the next request.
     pub fn next(&mut self, circumstances: Circumstances) -> Faults {
         match self {
-            Self::Quiet => Faults::default(),
+            Self::Quiet | Self::CutDownloads(0) => Faults::default(),
             Self::AroundEach if circumstances.resent => Faults::default(),
             Self::AroundEach => {
                 Faults { before: true, after: true, lose_answer: circumstances.reused, ..Faults::default() }
+            }
+            Self::CutDownloads(left) => {
+                *left -= u8::from(circumstances.download);
+                Faults { cut: circumstances.download, ..Faults::default() }
             }
             Self::Random(dice) => match dice.u8(0..10) {
                 0 => Faults { before: true, ..Faults::default() },

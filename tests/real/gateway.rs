@@ -71,6 +71,11 @@ impl Gateway {
         if !self.reports_version {
             fs::remove_file(self.dir.join("version")).unwrap();
         }
+        self.boot_after_update();
+    }
+
+    /// Switches it on with what its boot loader remembers after an update: it tries a new system, and it came up well.
+    pub fn boot_after_update(&mut self) {
         self.start(&["-c", "2", "-m", "1"]);
     }
 
@@ -106,7 +111,7 @@ impl Gateway {
     }
 
     /// Ends SWUpdate and the processes it started: they are one process group.
-    fn power_off(&mut self) {
+    pub fn power_off(&mut self) {
         if let Some(mut process) = self.process.take() {
             let _ = kill_process_group(Pid::from_child(&process), Signal::KILL);
             process.wait().unwrap();
@@ -118,6 +123,12 @@ impl Drop for Gateway {
     fn drop(&mut self) {
         self.power_off();
     }
+}
+
+/// Declares it, without anything for it to do.
+pub fn declare(manifests: &Path) {
+    let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("firmware-samples/gateway.yaml");
+    fs::copy(sample, manifests.join("gateway.yaml")).unwrap();
 }
 
 fn sample(script: &str) -> Command {

@@ -11,8 +11,10 @@ mod fetch;
 mod gateway;
 mod proxy;
 mod rauc;
+mod resumed;
 mod site;
 mod slow;
+mod stale;
 mod stick;
 mod tls;
 #[path = "../support/transcript.rs"]

@@ -18,6 +18,7 @@ use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Mutex;
+use tokio::time::Sleep;
 
 use crate::fault::{Circumstances, Plan};
 use crate::gateway;
@@ -97,6 +98,22 @@ impl Proxy {
         self.passage.transcript.borrow().iter().filter(|entry| entry["target"] == poll).count()
     }
 
+    /// The downloads: from which byte on, the status, and how many bytes came.
+    pub fn downloads(&self) -> Vec<(u64, u64, u64)> {
+        let download = |entry: &&Value| {
+            entry["method"] == "GET" && entry["target"].as_str().unwrap_or_default().contains("/artifacts/")
+        };
+        let from = |entry: &Value| {
+            let headers: Vec<(String, String)> = serde_json::from_value(entry["headers"].clone()).unwrap();
+            let range = headers.iter().find(|(name, _)| name == "range").map(|(_, range)| range.as_str());
+            range.map_or(0, |range| range.strip_prefix("bytes=").unwrap().strip_suffix('-').unwrap().parse().unwrap())
+        };
+        let number = |value: &Value| value.as_u64().unwrap();
+        let entries = self.passage.transcript.borrow();
+        let downloads = entries.iter().filter(download);
+        downloads.map(|entry| (from(entry), number(&entry["status"]), number(&entry["answerBytes"]))).collect()
+    }
+
     /// What passed, for people.
     pub fn summary(&self) -> String {
         let line = |entry: &Value| {
@@ -133,7 +150,8 @@ impl Passage {
         let body = body.collect().await.map_err(|_| Lost)?.to_bytes();
         let name = format!("{} {}", parts.method, parts.uri);
         let resent = self.lost.borrow_mut().remove(&name);
-        let faults = self.plan.borrow_mut().next(Circumstances { reused, resent });
+        let download = parts.method == "GET" && parts.uri.path().contains("/artifacts/");
+        let faults = self.plan.borrow_mut().next(Circumstances { reused, resent, download });
         if faults.lose_answer {
             self.lost.borrow_mut().insert(name);
         }
@@ -151,7 +169,7 @@ impl Passage {
             return Err(Lost);
         }
         let request = Request::from_parts(parts, Full::new(body));
-        let (head, whole, received) = forward(site.devices(), request, faults.during).await;
+        let (head, whole, received) = forward(site.devices(), request, faults.during || faults.cut).await;
         if faults.during || faults.after {
             site.kill_and_restart().await;
         }
@@ -165,7 +183,8 @@ impl Passage {
         if faults.lose_answer {
             return Err(Lost);
         }
-        Ok(Response::from_parts(head, Answer { left: Some(received), whole }))
+        let breaks = (!whole).then(|| Box::pin(tokio::time::sleep(ON_ITS_WAY)));
+        Ok(Response::from_parts(head, Answer { left: Some(received), breaks }))
     }
 }
 
@@ -200,26 +219,31 @@ fn listed(headers: &HeaderMap) -> Value {
     headers.iter().map(|(name, value)| json!([name.as_str(), String::from_utf8_lossy(value.as_bytes())])).collect()
 }
 
+/// How long a half answer has before its connection breaks: what hyper did not write by then never arrives.
+const ON_ITS_WAY: Duration = Duration::from_millis(300);
+
 /// The body of an answer on its way to the gateway; one that is not whole ends in an error.
 struct Answer {
     left: Option<Bytes>,
-    whole: bool,
+    breaks: Option<Pin<Box<Sleep>>>,
 }
 
 impl Body for Answer {
     type Data = Bytes;
     type Error = Lost;
 
-    fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Lost>>> {
-        match self.left.take() {
-            Some(bytes) if !bytes.is_empty() => Poll::Ready(Some(Ok(Frame::data(bytes)))),
-            _ if self.whole => Poll::Ready(None),
-            _ => Poll::Ready(Some(Err(Lost))),
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Lost>>> {
+        if let Some(bytes) = self.left.take().filter(|bytes| !bytes.is_empty()) {
+            return Poll::Ready(Some(Ok(Frame::data(bytes))));
+        }
+        match &mut self.breaks {
+            None => Poll::Ready(None),
+            Some(breaks) => breaks.as_mut().poll(context).map(|()| Some(Err(Lost))),
         }
     }
 
     fn is_end_stream(&self) -> bool {
-        self.whole && self.left.as_ref().is_none_or(Bytes::is_empty)
+        self.breaks.is_none() && self.left.as_ref().is_none_or(Bytes::is_empty)
     }
 }
 

@@ -103,10 +103,24 @@ impl Site {
 
     /// The step of a gateway's member, once the site knows the gateway and it is a member.
     pub async fn step(&self, gateway: &str) -> Option<String> {
-        let status = self.get("/v1/gateways").await?;
-        let gateways = status["gateways"].as_array().expect("a list of gateways");
-        let found = gateways.iter().find(|entry| entry["controllerId"] == gateway)?;
-        found["member"]["step"].as_str().map(str::to_owned)
+        self.gateway(gateway).await?["member"]["step"].as_str().map(str::to_owned)
+    }
+
+    /// The id of a gateway's order, open or closed.
+    pub async fn order(&self, gateway: &str) -> Option<i64> {
+        self.gateway(gateway).await?["member"]["action"].as_i64()
+    }
+
+    /// Does a gateway poll?
+    pub async fn hears(&self, gateway: &str) -> bool {
+        self.gateway(gateway).await.is_some_and(|gateway| gateway["presence"] == "Polling")
+    }
+
+    /// What it says of a gateway, once it knows it.
+    async fn gateway(&self, gateway: &str) -> Option<Value> {
+        let mut status = self.get("/v1/gateways").await?;
+        let gateways = status["gateways"].as_array_mut().expect("a list of gateways");
+        gateways.iter_mut().find(|entry| entry["controllerId"] == gateway).map(Value::take)
     }
 
     /// How many handshakes failed and how many requests came, since its last start.

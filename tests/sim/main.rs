@@ -13,6 +13,7 @@ mod calm;
 mod crash_at_every_commit;
 mod people;
 mod props;
+mod random_windows;
 mod rolling_back;
 mod scenarios;
 mod storms;

@@ -1,6 +1,6 @@
 //! What must hold whatever happens: any event, in any order, with any ids, over small fleets.
 //!
-//! A few cases each in `make check`; 10,000 in all, six tests, in `make test-props`.
+//! A few cases each in `make check`; 10,000 in all, six tests, in `make test`.
 
 mod brakes;
 mod checks;

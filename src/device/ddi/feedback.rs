@@ -26,7 +26,9 @@ impl Said {
 
 /// Reads the body of a feedback. Lenient but for what b.4 requires: clients send legacy `id` and `time`, `of` may be 0.
 pub(super) fn parse(body: &[u8]) -> Result<Said, String> {
-    let body: Value = serde_json::from_slice(body).map_err(|error| format!("the body is not JSON: {error}"))?;
+    // Installers log in any encoding, and SWUpdate repeats a last word that is refused for ever (b.9.10).
+    let body = String::from_utf8_lossy(body);
+    let body: Value = serde_json::from_str(&body).map_err(|error| format!("the body is not JSON: {error}"))?;
     let text = |pointer: &str| body.pointer(pointer).and_then(Value::as_str).map(str::to_ascii_lowercase);
     let execution = match text("/status/execution").as_deref() {
         Some("closed") => Execution::Closed,

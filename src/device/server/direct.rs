@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use bytes::Bytes;
 use rustix::fs::sendfile;
@@ -23,7 +23,8 @@ pub(super) const MOST: usize = 256 * 1024;
 /// The kernel reads files ahead in pieces of at least so much, as good as always; looking costs a little each time.
 const LOOK_EVERY: usize = 128 * 1024;
 
-static STAND_IN: [u8; MOST] = [0; MOST];
+/// Zeros that nobody reads: the kernel gives them no memory, and the binary need not carry them.
+static STAND_IN: LazyLock<&[u8]> = LazyLock::new(|| vec![0; MOST].leak());
 
 /// What a body has promised and its socket has not sent.
 #[derive(Debug, Default)]
@@ -42,7 +43,8 @@ struct Piece {
 impl Direct {
     /// Promises bytes of a file, at most [`MOST`], and gives their stand-in.
     pub(super) fn promise(&self, file: Arc<File>, from: u64, length: usize) -> Bytes {
-        let stand_in = STAND_IN.get(..length).unwrap_or(&STAND_IN);
+        let stand_in: &'static [u8] = *STAND_IN;
+        let stand_in = stand_in.get(..length).unwrap_or(stand_in);
         self.pieces.borrow_mut().push_back(Piece { file, next: from, left: stand_in.len() });
         Bytes::from_static(stand_in)
     }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use super::Member;
-use crate::engine::window::Gate;
+use crate::engine::window::WindowsSaid;
 use crate::model::{
     Amount, Approval, ArtifactSpec, ControllerId, DeclaredBy, Identity, RolloutSpec, Selector, SiteTime,
 };
@@ -54,7 +54,7 @@ pub struct Rollout {
     /// When something is due in it; derived.
     pub next_due: Option<SiteTime>,
     /// What its windows say, if it has any; derived.
-    pub gate: Option<Gate>,
+    pub windows_said: Option<WindowsSaid>,
 }
 
 /// The frozen plan.

@@ -20,9 +20,9 @@ pub struct OpensLine {
 impl OpensLine {
     /// Of one whose windows are not open and open again.
     pub fn of(rollout: &Rollout, now: SiteTime) -> Option<Self> {
-        let gate = rollout.gate.as_ref()?;
-        let opening = gate.opens.as_ref()?;
-        let in_seconds = gate.opens_in(now)?.as_secs();
+        let said = rollout.windows_said.as_ref()?;
+        let opening = said.opens.as_ref()?;
+        let in_seconds = said.opens_in(now)?.as_secs();
         Some(Self { at: opening.rfc3339()?, local: opening.to_string(), in_seconds })
     }
 }

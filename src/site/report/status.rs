@@ -297,7 +297,10 @@ pub(super) fn rollout_line(
         phase: phase.into(),
         reason,
         message,
-        window: rollout.gate.as_ref().map(|gate| gate.says.map_or("Unknown".into(), |says| format!("{says:?}"))),
+        window: rollout
+            .windows_said
+            .as_ref()
+            .map(|said| said.says.map_or("Unknown".into(), |says| format!("{says:?}"))),
         opens: OpensLine::of(rollout, now),
         change_ignored: engine::ignored(rollout),
         waves: engine::waves(state, rollout).iter().map(|wave| wave_line(wave, now)).collect(),

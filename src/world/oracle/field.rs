@@ -91,3 +91,6 @@ impl Oracle {
 fn is_at_work(member: &MemberRecord) -> bool {
     is_in_flight(member) || member.action.as_ref().is_some_and(|action| action.open && action.ever_fetched)
 }
+
+#[cfg(test)]
+mod tests;

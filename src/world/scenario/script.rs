@@ -287,6 +287,7 @@ fn orders(words: &str) -> Result<Vec<Order>, String> {
             [StandingOrder::Cancel(rollout(name)), StandingOrder::Pause(rollout(name))].map(Order::Lift).into()
         }
         ["hold", id] => vec![Order::Give(StandingOrder::Hold(gateway(id)?), None)],
+        ["unhold", id, "--repaired"] => vec![Order::Repaired(gateway(id)?)],
         ["unhold", id] => vec![Order::Lift(StandingOrder::Hold(gateway(id)?))],
         ["approve", name, waves @ ..] if !waves.is_empty() => {
             vec![Order::Approve(rollout(name), waves.iter().map(ToString::to_string).collect())]

@@ -110,6 +110,32 @@ fn b_9_4_attributes_are_taken_unasked_after_every_start() {
     assert_eq!(wire.site.core.state().gateways[GATEWAY].attributes.get("os"), Some("2"));
 }
 
+/// What `identify` of its configuration says is what it sends: all of it, in 2022.12 with a status and without a mode.
+#[test]
+fn b_9_4_and_b_12_identify_is_the_version_that_an_update_is_confirmed_by() {
+    for mode in [None, Some("replace")] {
+        let mut wire = Wire::new();
+        let identify = |wire: &mut Wire, data: Value| {
+            let status = json!({"result": {"finished": "success"}, "execution": "closed", "details": [""]});
+            let mut body = json!({"id": "", "time": "20260101T000000", "status": status, "data": data});
+            if let Some(mode) = mode {
+                body["mode"] = mode.into();
+            }
+            taken(&wire.send("PUT", &format!("{ROOT}/configData"), &AGENT, body.to_string().as_bytes()))
+        };
+        link(&mut wire, "deploymentBase");
+        assert_eq!(identify(&mut wire, json!({"os": "1", "serial": "5"})), Taken::Ok);
+        wire.order("2", |_| {});
+        let id = downloaded(&mut wire);
+        assert_eq!(says(&mut wire, &format!("{ROOT}/deploymentBase/{id}/feedback"), "closed", "success"), Taken::Ok);
+        assert_eq!(wire.step(), Step::Confirming, "it is known by its version, so its word alone is not enough");
+        assert_eq!(identify(&mut wire, json!({"os": "2"})), Taken::Ok);
+        assert_eq!(wire.step(), Step::Updated);
+        let serial = wire.site.core.state().gateways[GATEWAY].attributes.get("serial").is_some();
+        assert_eq!(serial, mode.is_none(), "merged unless it says that this is all");
+    }
+}
+
 #[test]
 fn b_9_5_deployment_base_is_read_twice_and_again_while_it_downloads() {
     let mut wire = Wire::with_order(|_| {});

@@ -25,7 +25,7 @@ fn piece() -> impl Strategy<Value = String> {
             "artifacts",
             "gateway%20os.swu",
             "1234567890",
-            "117901063",
+            "58950531",
             "..",
             "%00",
             "%ff",

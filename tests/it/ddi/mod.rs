@@ -4,6 +4,7 @@ mod access;
 mod anything;
 mod artifacts;
 mod cancel;
+mod hostile;
 mod orders;
 mod words;
 

@@ -146,6 +146,21 @@ fn an_unanswered_cancellation_is_closed_by_force() {
 }
 
 #[test]
+fn an_unanswered_cancellation_is_closed_by_force_although_another_try_was_due_before() {
+    let mut site = Site::rolling(1, |_| {});
+    site.fetch("g1");
+    site.wait(minutes(120));
+    // offered again under the same id, and left lying
+    site.wait(2 * POLL);
+    assert_eq!(site.at("g1"), Step::Waiting(WaitingReason::NotFetched));
+    let retry_at = site.member("g1").retry_at;
+    cancel(&mut site);
+    assert!(site.at("g1") == CANCELLING && retry_at > Some(site.now));
+    site.wait(minutes(30));
+    assert_eq!(site.at("g1"), CANCELLED, "what passed in between hides no deadline");
+}
+
+#[test]
 fn after_bytes_an_acknowledgement_proves_nothing_until_a_version_is_reported() {
     let mut site = cancelled_half_way(true);
     site.rollouts.insert("next".into(), rollout("os", "3"));

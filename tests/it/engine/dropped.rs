@@ -179,3 +179,43 @@ fn the_oldest_of_too_many_accepted_drops_is_forgotten() {
     let drops = &site.core.state().drops;
     assert_eq!((drops.len(), drops.contains_key(&digest("0"))), (MOST_DROPS, false));
 }
+
+#[test]
+fn a_superseded_rollout_that_came_by_a_drop_is_forgotten_a_week_after_the_newer_is_done() {
+    let week = minutes(7 * 24 * 60);
+    let mut site = with_drop();
+    site.offline("g1");
+    let newer = rollout("os", "3");
+    verified(&mut site, &newer);
+    assert_eq!(site.happens(dropped("2", intents(&[], &[("newer", newer)]))), Verdict::Accepted);
+    let is_there = |site: &Site| site.core.state().rollouts.values().any(|rollout| rollout.identity.0 == "main");
+    site.wait(week * 2);
+    assert!(is_there(&site), "the newer one may be long in coming");
+    site.seen("g1");
+    site.download("g1");
+    site.says("g1", success());
+    site.reports("g1", "3");
+    site.wait(SOAK);
+    assert!(site.rollout("newer").ready_at.is_some());
+    site.wait(week - minutes(1));
+    assert!(is_there(&site), "people may still want to see what became of it");
+    site.wait(minutes(2));
+    assert!(!is_there(&site));
+    let old = rollout("os", "2");
+    assert_eq!(
+        site.happens(dropped("1", intents(&["g1"], &[("main", old)]))),
+        Verdict::Accepted,
+        "the file still lies there"
+    );
+    assert!(!is_there(&site), "and is nothing new");
+}
+
+#[test]
+fn a_rollout_of_a_drop_that_nobody_took_over_stays() {
+    let mut site = with_drop();
+    site.download("g1");
+    site.says("g1", success());
+    site.reports("g1", "2");
+    site.wait(minutes(21 * 24 * 60));
+    assert_eq!(site.core.state().rollouts.len(), 1);
+}

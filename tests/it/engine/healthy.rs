@@ -193,3 +193,41 @@ fn an_unhealthy_one_is_updated_if_enough_others_are_healthy() {
     site.quiet("g1");
     assert_eq!(site.at_in("other", "g2"), MIN_HEALTHY);
 }
+
+fn mended(site: &mut Site, gateway: &str) -> Verdict {
+    site.happens(Event::Order(Order::Repaired(id(gateway)), "alice (uid 1000)".into()))
+}
+
+#[test]
+fn one_that_was_mended_by_hand_counts_again_once_a_person_says_so() {
+    let mut site = healthy_pair();
+    update_the_other(&mut site);
+    site.fail("g2");
+    assert_eq!(site.at("g1"), MIN_HEALTHY);
+    assert_eq!(mended(&mut site, "g2"), Verdict::Accepted);
+    assert_eq!((site.at("g1"), site.at_in("other", "g2")), (Step::Offered, Step::Failed(FailedReason::Reported)));
+    let row = site.journal.iter().find(|row| row.what == What::Ordered).unwrap();
+    assert_eq!((row.gateway.as_deref(), row.detail.as_str()), (Some("g2"), "unhold as repaired, by alice (uid 1000)"));
+    assert_eq!(mended(&mut site, "g2"), Verdict::Already);
+    assert_eq!((site.noted(What::Ordered), mended(&mut site, "nobody")), (1, Verdict::Unknown));
+    site.restart_whole();
+    site.verify();
+    site.everybody_polls();
+    assert_eq!(site.at("g1"), Step::Offered, "it is remembered");
+}
+
+#[test]
+fn saying_so_lifts_no_hold_and_what_it_does_next_counts_as_ever() {
+    let mut site = healthy_pair();
+    update_the_other(&mut site);
+    site.fail("g2");
+    site.hold("g2", true);
+    assert_eq!(mended(&mut site, "g2"), Verdict::Accepted);
+    assert_eq!(site.at("g1"), MIN_HEALTHY);
+    assert!(because_of(&site).ends_with("g2 is held"), "{}", because_of(&site));
+    site.hold("g2", false);
+    site.edit("other", |spec| spec.artifact = rollout("plc", "8").artifact);
+    site.verify();
+    site.fail("g2");
+    assert!(because_of(&site).ends_with("g2 failed its last update"), "{}", because_of(&site));
+}

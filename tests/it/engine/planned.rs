@@ -159,3 +159,24 @@ fn a_rollout_that_is_done_waits_for_nothing() {
     site.wait(SOAK);
     assert_eq!(rollout_expects(&site), None);
 }
+
+#[test]
+fn a_plan_counts_only_those_for_whom_there_is_a_file_as_the_freeze_does() {
+    let mut site = Site::rolling(5, |spec| {
+        spec.paused = true;
+        spec.strategy.waves = waves(&["50%"]);
+        (spec.strategy.max_in_flight, spec.strategy.max_failures) = (amount("50%"), amount("50%"));
+        let first = Selector { match_labels: [("soc".into(), "imx8".into())].into() };
+        spec.variants = Some(Variants { first, others: Vec::new() });
+    });
+    for name in ["g1", "g2"] {
+        site.gateways.get_mut(name).unwrap().labels.insert("soc".into(), "imx8".into());
+    }
+    site.list();
+    let before = of_main(&site);
+    let said = (before.total, before.in_flight.0, before.max_failures);
+    assert_eq!(said, (2, 1, 1), "three have no file");
+    site.edit("main", |spec| spec.paused = false);
+    let after = of_main(&site);
+    assert_eq!((after.total, after.in_flight.0, after.max_failures), said);
+}

@@ -63,3 +63,37 @@ fn who_never_comes_back_fails_as_soon_as_it_counts_as_offline() {
     site.wait(OFFLINE_AFTER - 6 * INTERVAL);
     assert_eq!(site.at(&canary), Step::Failed(FailedReason::NoFeedback));
 }
+
+#[test]
+fn who_only_counts_as_there_after_a_start_proves_no_wave() {
+    let mut site = Site::rolling(3, |_| {});
+    let canary = site.canary();
+    site.update(&canary);
+    site.wait(SOAK - minutes(1));
+    site.restart();
+    site.list();
+    site.verify();
+    site.wait(minutes(5));
+    assert_eq!((site.at(&canary), site.noted(What::WaveProven)), (Step::Updated, 0), "its soak is over, unheard");
+    for gateway in site.rest() {
+        site.seen(&gateway);
+    }
+    assert_eq!(site.noted(What::WaveProven), 0, "that others poll proves nothing of it");
+    site.seen(&canary);
+    assert_eq!((site.noted(What::WaveProven), site.noted(What::WaveOpened)), (1, 2));
+}
+
+#[test]
+fn who_never_comes_back_in_its_soak_has_regressed_and_proves_nothing() {
+    let mut site = Site::rolling(3, |_| {});
+    let canary = site.canary();
+    site.update(&canary);
+    site.wait(SOAK - minutes(1));
+    site.restart();
+    site.list();
+    site.verify();
+    site.wait(minutes(3));
+    site.quiet(&canary);
+    site.wait(OFFLINE_AFTER);
+    assert_eq!((site.at(&canary), site.noted(What::WaveProven)), (Step::Failed(FailedReason::Regressed), 0));
+}

@@ -204,6 +204,40 @@ fn the_way_back_keeps_caps_holds_pauses_and_the_guard_does_not_stop_it() {
 }
 
 #[test]
+fn the_way_back_keeps_windows_gates_and_lines() {
+    let mut site = site(4, |_| {});
+    for gateway in site.gateways.values_mut() {
+        gateway.labels.insert("line".into(), "a".into());
+    }
+    site.list();
+    goes(&mut site, "g1", "2");
+    goes(&mut site, "g2", "2");
+    site.download("g3");
+    site.download("g4");
+    site.clock_says("2026-11-28T12:00Z");
+    let permit = || GateKey::File("/permits/a".into());
+    site.edit("main", |spec| {
+        let time = |text: &str| text.parse().unwrap();
+        let window = Window::new([Day::Sat].into(), (time("12:20"), time("18:00")), None, None).unwrap();
+        spec.windows.list = vec![window];
+        spec.strategy.spread =
+            Some(Spread { label: "line".into(), max_in_flight: Some(Amount::Count(1)), min_healthy: None });
+        spec.gates = vec![GateSpec { name: None, question: GateQuestion::File("/permits/{line}".parse().unwrap()) }];
+    });
+    site.says("g3", failure());
+    site.says("g4", failure());
+    assert_eq!(site.count(Step::Waiting(WaitingReason::OutsideWindow)), 2);
+    site.wait_until("2026-11-28T12:20Z");
+    assert_eq!(site.count(Step::Waiting(WaitingReason::Gate)), 2);
+    let asked = site.now;
+    site.happens(Event::Gate(permit(), GateAnswer::Open, asked));
+    assert_eq!((site.count(Step::Offered), site.count(Step::Waiting(WaitingReason::Spread))), (1, 1));
+    let first = if site.sees_link("g1") { "g1" } else { "g2" };
+    goes(&mut site, first, "1");
+    assert_eq!((site.count(BACK), site.count(Step::Offered)), (1, 1));
+}
+
+#[test]
 fn one_that_does_not_come_back_stalls_the_rollout_and_a_token_tries_again() {
     let mut site = site(5, |_| {});
     goes(&mut site, "g1", "2");

@@ -387,6 +387,7 @@ fn no_wave_opens_before_the_first_list() {
     let canary = site.canary();
     site.update(&canary);
     site.restart();
+    site.seen(&canary);
     site.wait(SOAK);
     assert!(site.main().frozen.as_ref().unwrap().waves[1].opened_at.is_none());
     site.list();

@@ -65,8 +65,8 @@ fn update_with_kills(at: &[After]) {
     device.report("2.0.0");
     site.until_step("press-1", "Updated");
     kill(After::Update);
-    site.until_reason("Done");
     assert_eq!(device.poll(), None, "nothing is offered again");
+    site.until_reason("Done");
     assert_eq!(site.step("press-1"), "Updated");
     for what in ["Offered", "Fetched", "Served", "Reported", "Updated"] {
         assert_eq!(site.journalled("press-1", what), 1, "{what}");

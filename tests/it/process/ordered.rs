@@ -50,6 +50,7 @@ fn orders_in_words() {
             &["resume", "press-fw"],
             &["unhold", "press-2"],
             &["unhold", "press-2"],
+            &["unhold", "press-2", "--repaired"],
             &["cancel", "press-fw", "--reason", "wrong file"],
             &["cancel", "press-fw"],
             &["resume", "press-fw"],

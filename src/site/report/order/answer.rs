@@ -23,7 +23,7 @@ impl Before {
             Order::Give(order, _) | Order::Lift(order) => {
                 state.orders.get(order).map(|given| (order.clone(), given.clone()))
             }
-            Order::Resume | Order::Approve(..) | Order::Retry(..) | Order::Restart(_) => None,
+            Order::Resume | Order::Approve(..) | Order::Retry(..) | Order::Restart(_) | Order::Repaired(_) => None,
         };
         let failed = |order: &Order| match order {
             Order::Retry(identity, named) => again(state, identity, named),
@@ -115,6 +115,11 @@ pub fn ordered(
             service: Some(name.to_string()),
             ..answer("restart", None, vec![], service::restarted(state, name, now, changed))
         },
+        Some(Order::Repaired(id)) => {
+            let name = name(state, id);
+            let says = repaired(state, id, &name, changed);
+            answer("unhold", None, vec![name], says)
+        }
         Some(Order::Resume) => answer("resume", None, vec![], vec![RESUMED.into()]),
         None => answer("resume", None, vec![], nothing_to_resume(state)),
     }
@@ -210,6 +215,23 @@ fn unheld(state: &State, id: &ControllerId, name: &str, before: &Before) -> Vec<
     }];
     if state.gateways.get(id).is_some_and(|gateway| gateway.spec.hold) {
         says.push("its EdgeGateway still holds it: set `hold: false` there".into());
+    }
+    says
+}
+
+fn repaired(state: &State, id: &ControllerId, name: &str, changed: bool) -> Vec<String> {
+    if !changed {
+        return vec![format!("nothing to forget: the last update of {name} did not fail, and one machine uses its id")];
+    }
+    let mut says = vec![format!(
+        "{name} counts as set right: that its last update failed, or two machines used its id, is forgotten"
+    )];
+    let failed = |rollout: &&Rollout| rollout.members.get(id).is_some_and(|m| matches!(m.step, Step::Failed(_)));
+    if let Some(rollout) = state.rollouts.values().find(failed) {
+        says.push(format!(
+            "it stays failed in {0}; `lamplighter retry {0} {name}` brings it to its update again",
+            rollout.identity
+        ));
     }
     says
 }

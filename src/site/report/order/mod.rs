@@ -29,6 +29,8 @@ pub enum Wanted {
     Hold { gateway: String, reason: Option<String> },
     /// It does again.
     Unhold { gateway: String },
+    /// It was set right by hand.
+    Repaired { gateway: String },
     /// Failed members begin again: these, or all.
     Retry { rollout: String, gateways: Vec<String> },
     /// The service's unit is restarted.
@@ -80,6 +82,7 @@ pub fn understood(state: &State, wanted: &Wanted) -> Result<Vec<Order>, String> 
         Wanted::Hold { gateway, reason: why } => {
             vec![Order::Give(StandingOrder::Hold(id(state, gateway)?), reason(why.as_deref())?)]
         }
+        Wanted::Repaired { gateway } => vec![Order::Repaired(id(state, gateway)?)],
         Wanted::Unhold { gateway } => vec![Order::Lift(StandingOrder::Hold(id(state, gateway)?))],
         Wanted::Approve { rollout: name, wave, all } => {
             let identity = rollout(name)?;

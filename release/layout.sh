@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# Records what a site runs at rest and at work, as lists for release/layout.ld. To be run before a release, and after much has
+# changed: what is not on the lists costs memory, nothing else. Needs gcc, x86-64, and the right to trace processes.
+set -euo pipefail
+export LC_ALL=C
+
+cd "$(dirname "$0")/.."
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+gcc -O1 -Wall release/record.c -o "$work/record"
+
+binary=$(release/build.sh)
+map=$(ls -t "$(dirname "$binary")"/build/lamplighter-*/out/layout.map | head -n 1)
+
+# Each function is a section of its own: where it lies, and what it is called.
+awk '/^ \.text\./ { name = $1; if (NF == 1) getline; else sub(/^ [^ ]+/, ""); if ($2 != "0x0") print substr($1, 3), name }' "$map" |
+	sed 's/^0*//' >"$work/functions"
+cut -d' ' -f1 "$work/functions" >"$work/offsets"
+
+record() { # NAME COMMAND...
+	echo "layout: recording $1" >&2
+	"$work/record" "$binary" "$work/offsets" "$work/$1" "${@:2}" >"$work/log" 2>&1 || [[ $? == 124 ]] || { cat "$work/log" >&2; return 1; }
+}
+
+# Functions by name, without what says which compiler and which copy: all instances of a generic function lie together.
+names() { # OFFSETS...
+	sort -u "$@" | awk 'NR == FNR { met[$1]; next } $1 in met { print $2 }' - "$work/functions" |
+		sed -E 's/(\.llvm)?\.[0-9]+$/*/; s/17h[0-9a-f]{16}E/17h*/; s/Cs[0-9a-zA-Z]+_/Cs*_/g' | sort -u
+}
+
+write() { # LIST, names on stdin
+	sed 's/.*/*(&)/' >"$work/list"
+	mv "$work/list" "release/$1.ld"
+	echo "layout: $(wc -l <"release/$1.ld") functions in release/$1.ld" >&2
+}
+
+mkdir -p "$work/site/manifests"
+cat >"$work/site/site.yaml" <<-END
+	apiVersion: lamplighter.dev/v1alpha1
+	kind: SiteConfig
+	site: layout
+	state: state
+	intake: {manifests: [manifests]}
+	devices: {listen: "127.0.0.1:0", insecure: true}
+END
+record at_rest timeout 10 "$binary" run --config "$work/site/site.yaml"
+record plain "$binary" simulate --gateways 40 --faults 20%
+record killed "$binary" simulate --gateways 20 --kill-every 5s
+record tls "$binary" simulate --gateways 40 --tls
+
+names "$work/at_rest" >"$work/names"
+write at_rest <"$work/names"
+names "$work"/{plain,killed,tls} | comm -13 "$work/names" - | write at_work
