@@ -1,5 +1,5 @@
 # `make check` is the inner loop, `make test` everything, cheap first. See CONTRIBUTING.md.
-.PHONY: check test test-props test-core test-memory test-services test-real release bench
+.PHONY: check test test-props test-core test-memory test-services test-cluster test-real release bench
 
 CARGO_TEST := cargo test --locked
 
@@ -13,7 +13,7 @@ check:
 	$(SIM)
 	$(CARGO_TEST) --test it engine::
 
-test: check test-props test-core test-memory test-services test-real
+test: check test-props test-core test-memory test-services test-cluster test-real
 
 # What must hold whatever happens, in 10,000 cases: six tests, two minutes of processor time.
 test-props:
@@ -34,6 +34,12 @@ test-memory:
 test-services:
 	binary=$$(release/build.sh --or-dynamic) && LAMPLIGHTER=$$binary tests/services/run.sh \
 		$(CARGO_TEST) --test services -- --test-threads=3
+
+# The binary and a real API server, built from its Go modules if it is not there: some minutes the first time. Each test has a
+# server of its own.
+test-cluster:
+	tests/cluster/build.sh
+	$(CARGO_TEST) --test cluster -- --test-threads=3
 
 # What is shipped, with a real SWUpdate, nginx and registry, installed from Debian's packages if they are missing. Three at a time:
 # each is mostly waiting.

@@ -5,6 +5,7 @@
 mod change;
 mod file;
 mod gates;
+mod kubernetes;
 mod load;
 mod registration;
 mod services;
@@ -29,6 +30,7 @@ use crate::resources::{
 pub use change::Change;
 pub use file::{Flags, SiteFile};
 pub use gates::TypedGates;
+pub use kubernetes::{Kubernetes, TypedKubernetes};
 pub use load::{Load, TypedConnections, TypedDownloads};
 pub use registration::TypedRegistration;
 pub use services::{Services, TypedServices};
@@ -61,6 +63,8 @@ pub struct SiteConfig {
     pub gates: GateAllowance,
     /// How artifacts are fetched.
     pub uplink: Uplink,
+    /// The API server that it follows.
+    pub kubernetes: Kubernetes,
     /// What services may read and restart.
     pub services: Services,
 }
@@ -153,6 +157,7 @@ pub struct TypedSiteConfig {
     pub limits: Option<TypedLimits>,
     pub gates: Option<TypedGates>,
     pub uplink: Option<TypedUplink>,
+    pub kubernetes: Option<TypedKubernetes>,
     pub services: Option<TypedServices>,
 }
 
@@ -316,6 +321,7 @@ impl TypedSiteConfig {
             max_in_flight: limits.max_in_flight.unwrap_or(SiteConfig::MAX_IN_FLIGHT),
             gates: self.gates.unwrap_or_default().check()?,
             uplink: self.uplink.unwrap_or_default().check(base)?,
+            kubernetes: self.kubernetes.unwrap_or_default().check(base)?,
             services: self.services.unwrap_or_default().check()?,
         })
     }

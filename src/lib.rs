@@ -9,6 +9,7 @@ pub mod engine;
 pub mod gate;
 mod inside;
 pub mod intake;
+pub mod kube;
 pub mod model;
 mod names;
 pub mod resources;

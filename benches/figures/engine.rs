@@ -1,7 +1,7 @@
 //! The heart alone: how long a step takes that decides about many members, and what a member takes in memory.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use lamplighter::engine::Settings;
 use lamplighter::model::*;
@@ -9,12 +9,14 @@ use lamplighter::site::Core;
 use lamplighter::store::Snapshot;
 
 use crate::GATEWAYS;
+use crate::process::own_cpu_seconds;
 use crate::table::{quantile, told};
 
 /// In a fleet of this size so many updates are measured; each is six steps.
 const LARGE: (usize, usize) = (50_000, 40);
 
 pub fn measure() {
+    measure_memory();
     measure_one(GATEWAYS, GATEWAYS, None, "");
     let pairs =
         Spread { label: "pair".into(), max_in_flight: Some(Amount::Count(1)), min_healthy: Some(Amount::Count(1)) };
@@ -24,22 +26,30 @@ pub fn measure() {
 }
 
 fn measure_one(gateways: usize, updates: usize, spread: Option<Spread>, how: &str) {
-    let before = rss_anon();
     let mut heart = Heart::new();
-    heart.step(vec![Event::Listed(listing(gateways, spread))]);
-    let sums = Sums { sha1: "1".repeat(40), md5: "5".repeat(32) };
-    heart.step(vec![Event::Artifact(digest(), ArtifactFact::Verified(sums))]);
-    heart.step((0..gateways).map(|number| Event::Seen(id(number))).collect());
-    let per_member = (rss_anon() - before) / gateways as f64;
+    heart.begin(gateways, vec![rollout("os", spread)]);
     heart.times.clear();
     heart.update(updates);
     heart.times.sort_by(f64::total_cmp);
     let steps = heart.times.len();
     told(&format!("a step over {gateways} members{how}, median of {steps}"), quantile(&heart.times, 50), "µs", "");
     told("the same, p99", quantile(&heart.times, 99), "µs", "");
-    if gateways > GATEWAYS {
-        told("memory per gateway that is a member of one rollout", per_member, "bytes", "");
-    }
+    told("the same, the longest", quantile(&heart.times, 100), "µs", "");
+}
+
+/// What more of each takes, so that what the first step left free does not count.
+fn measure_memory() {
+    let (mut heart, rollouts) = (Heart::new(), |count| (0..count).map(|n| rollout(&format!("os{n}"), None)).collect());
+    heart.begin(LARGE.0, rollouts(0));
+    let one = rss_anon();
+    heart.begin(LARGE.0 * 2, rollouts(0));
+    let two = rss_anon();
+    told("memory per gateway", (two - one) / LARGE.0 as f64, "bytes", "");
+    heart.begin(LARGE.0 * 2, rollouts(1));
+    let one = rss_anon();
+    heart.begin(LARGE.0 * 2, rollouts(3));
+    let three = rss_anon();
+    told("memory per member", (three - one) / (4 * LARGE.0) as f64, "bytes", "");
 }
 
 /// What this process has in memory of its own, in bytes.
@@ -72,10 +82,19 @@ impl Heart {
         Self { core, now: SiteTime(1_000_000), orders: BTreeMap::new(), times: Vec::new() }
     }
 
+    /// Everything is there, so that what can be offered is.
+    fn begin(&mut self, gateways: usize, rollouts: Vec<Intent>) {
+        self.step(vec![Event::Listed(listing(gateways, rollouts))]);
+        let sums = Sums { sha1: "1".repeat(40), md5: "5".repeat(32) };
+        self.step(vec![Event::Artifact(digest(), ArtifactFact::Verified(sums))]);
+        self.step((0..gateways).map(|number| Event::Seen(id(number))).collect());
+        self.step((0..gateways).map(|number| reported(id(number), "1")).collect());
+    }
+
     fn step(&mut self, events: Vec<Event>) {
-        let start = Instant::now();
+        let start = own_cpu_seconds();
         let stepped = self.core.step(Now { site: self.now, wall: None }, events);
-        self.times.push(start.elapsed().as_secs_f64() * 1e6);
+        self.times.push((own_cpu_seconds() - start) * 1e6);
         for (gateway, entry) in stepped.outlook.board {
             match entry.offer.filter(|offer| offer.link) {
                 Some(offer) => self.orders.insert(gateway, offer.action),
@@ -101,21 +120,32 @@ impl Heart {
             let success =
                 Feedback { execution: Execution::Closed, finished: Finished::Success, message: None, excused: false };
             self.step(vec![Event::Feedback(gateway.clone(), action, success)]);
-            let data = [("os".into(), Some("2".into()))].into();
-            self.step(vec![Event::Attributes(gateway, Attributes { mode: AttributesMode::Merge, data, from: None })]);
+            self.step(vec![reported(gateway, "2")]);
             updated += 1;
         }
     }
 }
 
-fn listing(gateways: usize, spread: Option<Spread>) -> Listing {
+fn listing(gateways: usize, rollouts: Vec<Intent>) -> Listing {
+    let gateway = |number| GatewaySpec {
+        name: id(number).to_string(),
+        controller_id: id(number),
+        labels: [("site".into(), "measured".into()), ("pair".into(), (number / 2).to_string())].into(),
+        token: None,
+        hold: false,
+    };
+    let intents = (0..gateways).map(|number| Intent::Gateway(gateway(number))).chain(rollouts);
+    Listing { intents: intents.collect(), refused: vec![] }
+}
+
+fn rollout(name: &str, spread: Option<Spread>) -> Intent {
     let selector = Selector { match_labels: [("site".into(), "measured".into())].into() };
-    let key = ArtifactKey { name: "os".into(), version: "2".parse().unwrap(), digest: digest() };
+    let key = ArtifactKey { name: name.into(), version: "2".parse().unwrap(), digest: digest() };
     let source = Source::File { dir: "/manifests".into(), name: "os-2.swu".into() };
-    let rollout = RolloutSpec {
+    let spec = RolloutSpec {
         artifact: ArtifactSpec { key, size: 1_000, sources: vec![source] },
         variants: None,
-        selector: selector.clone(),
+        selector,
         strategy: Strategy { spread, ..Strategy::default() },
         gates: Vec::new(),
         deadlines: Deadlines::default(),
@@ -129,16 +159,12 @@ fn listing(gateways: usize, spread: Option<Spread>) -> Listing {
         retry_token: None,
         approved_waves: [].into(),
     };
-    let gateway = |number| GatewaySpec {
-        name: id(number).to_string(),
-        controller_id: id(number),
-        labels: [("site".into(), "measured".into()), ("pair".into(), (number / 2).to_string())].into(),
-        token: None,
-        hold: false,
-    };
-    let intents = (0..gateways).map(|number| Intent::Gateway(gateway(number)));
-    let intents = intents.chain([Intent::Rollout(Identity("main".into()), rollout.into())]).collect();
-    Listing { intents, refused: vec![] }
+    Intent::Rollout(Identity(name.into()), spec.into())
+}
+
+fn reported(gateway: ControllerId, version: &str) -> Event {
+    let data = [("os".into(), Some(version.into()))].into();
+    Event::Attributes(gateway, Attributes { mode: AttributesMode::Merge, data, from: None })
 }
 
 fn id(number: usize) -> ControllerId {

@@ -62,3 +62,9 @@ fn figure(status: &str, field: &str) -> f64 {
     let line = status.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':')).unwrap();
     line.split_whitespace().next().unwrap().parse().unwrap()
 }
+
+/// Processor time of this thread, in seconds: what it takes alone, however busy the machine is.
+pub fn own_cpu_seconds() -> f64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+}

@@ -5,19 +5,21 @@ use std::time::Instant;
 use lamplighter::world::scenario::Scenario;
 
 use crate::GATEWAYS;
+use crate::process::own_cpu_seconds;
 use crate::table::told;
 
 const ROLLOUTS: u32 = 10;
 
 pub fn measure() {
     let scenario = Scenario::read(&text(), 1).unwrap_or_else(|refused| panic!("{refused}"));
-    let started = Instant::now();
+    let (started, before) = (Instant::now(), own_cpu_seconds());
     let played = scenario.play(1);
-    let real = started.elapsed().as_secs_f64();
+    let (real, cpu) = (started.elapsed().as_secs_f64(), own_cpu_seconds() - before);
     assert!(played.holds(), "{:#?} {:#?}", played.expectations, played.wrong);
     let what =
         format!("{GATEWAYS} gateways x {ROLLOUTS} rollouts over {} h of virtual time", played.virtual_seconds / 3_600);
     told(&what, real, "s", "");
+    told("the same: processor time", cpu, "s", "");
     told("the same: steps of the heart", played.steps as f64, "", "");
     told("the same: commits", played.commits as f64, "", "");
     told("the same: polls", played.polls as f64, "", "");

@@ -33,6 +33,12 @@ pub struct RunArgs {
     /// Listen here for devices instead of where the site file says
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<std::net::SocketAddr>,
+    /// Follow the API server of this kubeconfig instead of the one that the site file says
+    #[arg(long, value_name = "FILE", conflicts_with = "no_kube")]
+    kubeconfig: Option<PathBuf>,
+    /// Follow no API server, whatever the site file says
+    #[arg(long)]
+    no_kube: bool,
     /// Serve plain HTTP where others can reach it; `devices.insecure` in the site file must say so too
     #[arg(long)]
     insecure: bool,
@@ -63,6 +69,8 @@ fn site_file(args: &RunArgs) -> SiteFile {
         manifests: args.manifests.iter().map(here).collect(),
         drops: args.drops.as_ref().map(here),
         listen: args.listen,
+        kubeconfig: args.kubeconfig.as_ref().map(here),
+        no_kube: args.no_kube,
     };
     SiteFile { path: here(&args.config), flags }
 }

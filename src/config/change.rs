@@ -56,6 +56,11 @@ const AT_START: &[Field] = &[
     ("devices.tokens.siteSecretFile", |site| file(site.devices.tokens.site_secret.as_ref())),
     ("devices.tokens.gatewayTokenFile", |site| file(site.devices.tokens.gateway_token.as_ref())),
     ("control.group", |site| or_none(site.control_group.as_ref())),
+    ("kubernetes.enabled", |site| or_none(site.kubernetes.enabled.as_ref())),
+    ("kubernetes.namespace", |site| or_none(site.kubernetes.namespace.as_ref())),
+    ("kubernetes.kubeconfig", |site| file(site.kubernetes.kubeconfig.as_ref())),
+    ("kubernetes.siteSelector", |site| labels(&site.kubernetes.selector)),
+    ("kubernetes.cluster", |site| or_none(site.kubernetes.cluster.as_ref())),
 ];
 
 /// The longest value that is shown; scripts and people have the file.
@@ -93,6 +98,7 @@ impl SiteConfig {
             state: self.state.clone(),
             control_group: self.control_group.clone(),
             drops: self.drops.clone(),
+            kubernetes: self.kubernetes.clone(),
             devices,
             ..new
         };

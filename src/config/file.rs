@@ -26,6 +26,10 @@ pub struct Flags {
     pub drops: Option<PathBuf>,
     /// Instead of `devices.listen`.
     pub listen: Option<SocketAddr>,
+    /// Instead of `kubernetes.kubeconfig`, and to follow the server that it names.
+    pub kubeconfig: Option<PathBuf>,
+    /// Follow no API server, whatever the file says.
+    pub no_kube: bool,
 }
 
 impl SiteFile {
@@ -61,6 +65,12 @@ impl SiteFile {
         }
         if let Some(listen) = self.flags.listen {
             typed.devices.listen = listen.to_string();
+        }
+        if self.flags.no_kube {
+            typed.kubernetes.get_or_insert_default().enabled = Some(false);
+        } else if let Some(kubeconfig) = &self.flags.kubeconfig {
+            let kubernetes = typed.kubernetes.get_or_insert_default();
+            (kubernetes.kubeconfig, kubernetes.enabled) = (Some(text(kubeconfig)), Some(true));
         }
         checked(typed, &self.path)
     }

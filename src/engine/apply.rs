@@ -3,7 +3,8 @@
 use super::draft::Draft;
 use super::state::{Artifact, Gateway, Member, Step};
 use super::{
-    attributes, cancel, contact, declare, download, dropped, duplicate, feedback, gate, listing, needs, order, service,
+    api, attributes, cancel, contact, declare, download, dropped, duplicate, feedback, gate, listing, needs, order,
+    service,
 };
 use crate::model::{ArtifactFact, ControllerId, Digest, Event, Presence, Settings, Verdict, What};
 
@@ -15,6 +16,9 @@ pub fn apply(draft: &mut Draft, event: Event) -> Verdict {
         Event::StoreLost(detail) => store_lost(draft, detail),
         Event::Configured(settings, detail) => configured(draft, settings, detail),
         Event::Listed(list) => listing::apply(draft, list),
+        Event::ApiAwaited(cluster) => api::awaited(draft, cluster),
+        Event::ApiListed(list) => return api::listed(draft, *list),
+        Event::Api(cluster, fact) => return api::changed(draft, cluster, *fact),
         Event::Dropped(drop) => return dropped::apply(draft, drop),
         Event::Artifact(digest, fact) => artifact(draft, digest, fact),
         Event::Collect(digest, bytes, why) => return collect(draft, digest, bytes, &why),

@@ -85,7 +85,7 @@ fn observe(draft: &mut Draft, id: &ControllerId, before: &Texts) {
         let name = &rollout.spec.artifact.key.name;
         let Some(version) = draft.state.settings.version_of(gateway, name) else { continue };
         let changed = draft.state.settings.keys_of(name).find_map(|key| before.get(key)) != Some(version.as_str());
-        let arrived = rollout.has_target(member, Some(&version));
+        let arrived = rollout.has_target(member, Some(version.as_str()));
         let overdue = member.action.as_ref().is_some_and(|action| action.overdue);
         let soaking = rollout.is_soaking(member) && !is_taken_further(draft.state, rollout, id);
         match member.step {

@@ -101,7 +101,7 @@ pub(super) fn own(
         (is_held(state, gateway), WaitingReason::Held),
         (gateway.duplicate, WaitingReason::DuplicateIdentity),
         (gateway.unknown_version, WaitingReason::UnknownVersion),
-        (!member.reverting && guard::is_in_doubt(state, rollout, gateway_id, member), WaitingReason::NotComparable),
+        (guard::is_in_doubt(state, rollout, gateway_id, member), WaitingReason::NotComparable),
         (gateway.unsettled || elsewhere.is_some_and(Member::is_cancelling), WaitingReason::Cancelling),
         // an order that waits half-way does not keep a gateway from another: what it waits for may never come
         (elsewhere.is_some_and(|member| !matches!(member.step, Step::Waiting(_))), WaitingReason::ActionOpen),

@@ -9,15 +9,15 @@ use crate::model::{
     What,
 };
 
-/// Calls off a rollout and what is left of its earlier revisions; says whether there was any. It latches: taking the word
-/// back revives nothing.
-pub(super) fn call_off(draft: &mut Draft, identity: &Identity, how: &str) -> bool {
+/// Calls off a rollout and what is left of its earlier revisions, and says so as `what`; says whether there was any. It
+/// latches: taking the word back revives nothing.
+pub(super) fn call_off(draft: &mut Draft, identity: &Identity, what: What, how: &str) -> bool {
     let rollouts = draft.state.rollouts.iter();
     let concerned = rollouts.filter(|(_, rollout)| rollout.identity == *identity && !rollout.cancelled);
     let concerned: Vec<_> = concerned.map(|(id, _)| *id).collect();
     for id in &concerned {
         draft.edit_rollout(*id, |rollout| rollout.cancelled = true);
-        draft.note_rollout(What::RolloutCancelled, *id, how);
+        draft.note_rollout(what, *id, how);
     }
     !concerned.is_empty()
 }

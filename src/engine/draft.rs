@@ -167,6 +167,22 @@ impl<'s> Draft<'s> {
         }
     }
 
+    /// Nothing declares these gateways any more.
+    pub(super) fn unlist_gateways(&mut self, are: impl Fn(&ControllerId, &Gateway) -> bool) {
+        let listed = self.state.gateways.iter().filter(|(id, gateway)| gateway.listed && are(id, gateway));
+        for id in listed.map(|(id, _)| id.clone()).collect::<Vec<_>>() {
+            self.edit_gateway(&id, |gateway| gateway.listed = false);
+        }
+    }
+
+    /// Nothing declares a rollout any more.
+    pub(super) fn unlist_rollout(&mut self, id: RolloutId) {
+        let now = self.now.site;
+        if self.state.rollouts.get(&id).is_some_and(|rollout| rollout.listed) {
+            self.edit_rollout(id, |rollout| (rollout.listed, rollout.unlisted_at) = (false, Some(now)));
+        }
+    }
+
     pub(super) fn add_rollout(&mut self, id: RolloutId, rollout: Rollout) {
         self.state.rollouts.insert(id, rollout);
         self.changes.rollouts.insert(id);

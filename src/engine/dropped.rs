@@ -86,7 +86,7 @@ fn contradiction(state: &State, intents: &[Intent]) -> Option<(String, Contradic
 }
 
 fn against_gateway(state: &State, spec: &GatewaySpec) -> Option<Against> {
-    let declared = |gateway: &&Gateway| gateway.listed && gateway.origin.is_manifest();
+    let declared = |gateway: &&Gateway| gateway.listed && gateway.origin.is_standing();
     if state.gateways.values().filter(declared).any(|gateway| gateway.spec.name == spec.name) {
         return Some(Against::Declared);
     }
@@ -106,7 +106,7 @@ fn against_service(state: &State, name: &ServiceName, spec: &ServiceSpec) -> Opt
 fn against_rollout(state: &State, identity: &Identity, spec: &RolloutSpec) -> Option<Against> {
     let current = |rollout: &&Rollout| !rollout.replaced;
     let namesake = state.rollouts.values().filter(current).find(|rollout| rollout.identity == *identity);
-    if namesake.is_some_and(|rollout| rollout.listed && rollout.origin.is_manifest()) {
+    if namesake.is_some_and(|rollout| rollout.listed && rollout.origin.is_standing()) {
         return Some(Against::Declared);
     }
     let other_size = |rollout: &Rollout| {

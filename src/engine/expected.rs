@@ -148,7 +148,10 @@ pub fn expected_of(state: &State, rollout: &Rollout, now: SiteTime) -> Option<Ex
             awaited(Awaited::Gateway)
         }
         Phase::Reconciling(
-            ReconcilingReason::Paused | ReconcilingReason::Unlisted | ReconcilingReason::WaitingForApproval,
+            ReconcilingReason::Paused
+            | ReconcilingReason::Unlisted
+            | ReconcilingReason::AwaitingApi
+            | ReconcilingReason::WaitingForApproval,
             _,
         )
         | Phase::Stalled(..) => awaited(Awaited::Person),

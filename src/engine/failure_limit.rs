@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::draft::Draft;
-use super::state::{Member, Step, Tripped};
+use super::state::{Step, Tripped};
 use crate::model::{RolloutId, What};
 
 /// Stops a rollout in which too many members failed, in a wave or in total. It latches.
@@ -11,9 +11,11 @@ pub(super) fn trip(draft: &mut Draft, id: RolloutId) {
     let Some(rollout) = draft.state.rollouts.get(&id) else { return };
     let (Some(frozen), None) = (&rollout.frozen, &rollout.tripped) else { return };
     let limit = rollout.spec.strategy.max_failures;
+    let failed = rollout.members.values().filter(|member| matches!(member.step, Step::Failed(_)));
+    let failed: Vec<Option<u16>> = failed.map(|member| member.wave).collect();
     let failures = |wave: Option<u16>| {
-        let failed = |m: &&Member| matches!(m.step, Step::Failed(_)) && (wave.is_none() || m.wave == wave);
-        u32::try_from(rollout.members.values().filter(failed).count()).unwrap_or(u32::MAX)
+        let counted = failed.iter().filter(|of| wave.is_none() || **of == wave).count();
+        u32::try_from(counted).unwrap_or(u32::MAX)
     };
     let waves = (0..).zip(&frozen.waves).map(|(at, wave)| (Some(at), wave.size));
     let over = waves.chain([(None, frozen.total)]).find_map(|(wave, size)| {

@@ -75,7 +75,7 @@ fn success(draft: &mut Draft, rollout_id: RolloutId, id: &ControllerId) {
     let Some((rollout, gateway)) = state.rollouts.get(&rollout_id).zip(state.gateways.get(id)) else { return };
     let Some(member) = rollout.members.get(id) else { return };
     let key = &rollout.file_for(member).key;
-    let has_version = rollout.has_target(member, state.settings.version_of(gateway, &key.name).as_ref());
+    let has_version = rollout.has_target(member, state.settings.version_text(&gateway.attributes, &key.name));
     let requested = member.action.as_ref().is_some_and(|order| order.requested);
     let downloaded = requested && (gateway.fully_served(&key.digest) || streamed(gateway, &key.digest));
     let step = member.step;

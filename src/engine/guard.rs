@@ -6,58 +6,65 @@ use super::draft::Draft;
 use super::state::{Member, Rollout, State, Step};
 use crate::model::{ControllerId, RolloutId, SkippedReason, Version, WaitingReason};
 
-/// What the version that a gateway runs says against its update.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Judged {
-    /// Nothing.
-    Fine,
-    /// It is newer.
-    Newer,
-    /// It cannot be compared.
-    Doubtful,
+/// Does it matter which version a member's gateway runs? Until its update has begun, unless somebody allowed a downgrade.
+fn matters(rollout: &Rollout, member: &Member) -> bool {
+    !(rollout.spec.allow_downgrade || member.reverting || member.ever_fetched())
 }
 
-/// How a gateway's version stands to what a member would get. It matters until that has begun, unless somebody allowed a
-/// downgrade.
-fn judged(rollout: &Rollout, member: &Member, runs: &Version) -> Judged {
-    if rollout.spec.allow_downgrade || member.reverting || member.ever_fetched() {
-        return Judged::Fine;
-    }
-    let target = &rollout.file_for(member).key.version;
-    match runs.compare(target) {
-        _ if runs == target => Judged::Fine,
-        Some(Ordering::Greater) => Judged::Newer,
-        Some(_) => Judged::Fine,
-        None => Judged::Doubtful,
-    }
+/// Is what a gateway runs newer than this?
+fn is_newer(runs: &str, target: &Version) -> bool {
+    runs != target.as_str() && target.compare(runs) == Some(Ordering::Less)
 }
 
-/// The same once the members are frozen. Of a gateway that never said what it runs there is nothing to compare.
-fn guarded(state: &State, rollout: &Rollout, id: &ControllerId, member: &Member) -> Option<Judged> {
-    rollout.frozen.as_ref()?;
-    let runs = state.settings.version_of(state.gateways.get(id)?, &rollout.spec.artifact.key.name)?;
-    Some(judged(rollout, member, &runs))
+/// What a frozen member's gateway runs and what it would get, where that matters. Of a gateway that never said what it runs
+/// there is nothing to compare.
+fn guarded<'s>(
+    state: &'s State,
+    rollout: &'s Rollout,
+    id: &ControllerId,
+    member: &Member,
+) -> Option<(&'s str, &'s Version)> {
+    if rollout.frozen.is_none() || !matters(rollout, member) {
+        return None;
+    }
+    let gateway = state.gateways.get(id)?;
+    let runs = state.settings.version_text(&gateway.attributes, &rollout.spec.artifact.key.name)?;
+    Some((runs, &rollout.file_for(member).key.version))
 }
 
 /// Would a member be skipped whose gateway reports this version?
-pub(super) fn refuses(rollout: &Rollout, member: &Member, runs: Option<&Version>) -> bool {
-    runs.is_some_and(|runs| judged(rollout, member, runs) == Judged::Newer)
+pub(super) fn refuses(rollout: &Rollout, member: &Member, runs: Option<&str>) -> bool {
+    let newer = |runs| is_newer(runs, &rollout.file_for(member).key.version);
+    matters(rollout, member) && runs.is_some_and(newer)
 }
 
 /// Can it not be told whether the update would be a downgrade?
 pub(super) fn is_in_doubt(state: &State, rollout: &Rollout, id: &ControllerId, member: &Member) -> bool {
-    guarded(state, rollout, id, member) == Some(Judged::Doubtful)
+    guarded(state, rollout, id, member)
+        .is_some_and(|(runs, target)| runs != target.as_str() && !target.is_comparable(runs))
 }
 
 /// Skips who would be taken back to an older version, and takes those up again for whom that was allowed since.
 pub(super) fn run(draft: &mut Draft, id: RolloutId) {
     let Some(rollout) = draft.state.rollouts.get(&id) else { return };
     let refused = Step::Skipped(SkippedReason::DowngradeRefused);
-    let would_go_back = |(gateway, member): &(&ControllerId, &Member)| {
-        matches!(member.step, Step::Waiting(_) | Step::Offered)
-            && guarded(draft.state, rollout, gateway, member) == Some(Judged::Newer)
-    };
-    let back: Vec<_> = rollout.members.iter().filter(would_go_back).map(|(gateway, _)| gateway.clone()).collect();
+    // most gateways run the same: what was found last is not worked out again
+    let mut last = None;
+    let mut back = Vec::new();
+    for (gateway, member) in &rollout.members {
+        if !matches!(member.step, Step::Waiting(_) | Step::Offered) {
+            continue;
+        }
+        let Some((runs, target)) = guarded(draft.state, rollout, gateway, member) else { continue };
+        let newer = match last {
+            Some((of, against, newer)) if of == runs && against == target => newer,
+            _ => is_newer(runs, target),
+        };
+        last = Some((runs, target, newer));
+        if newer {
+            back.push(gateway.clone());
+        }
+    }
     let allowed = rollout.spec.allow_downgrade && !rollout.replaced;
     let again = rollout.members.iter().filter(|(_, member)| allowed && member.step == refused);
     let again: Vec<_> = again.map(|(gateway, _)| gateway.clone()).collect();

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::draft::Draft;
-use super::state::{Gateway, Rollout};
-use super::{declare, service};
+use super::state::Rollout;
+use super::{declare, dispute, service};
 use crate::model::{ControllerId, DeclaredBy, Intent, Listing, RolloutId};
 
 /// Takes a complete list. What it no longer shows stays as it is, but starts nothing new.
@@ -14,12 +14,18 @@ pub(super) fn apply(draft: &mut Draft, list: Listing) {
         draft.touch_all();
     }
     draft.state.refused = list.refused;
+    let intents = dispute::among(draft, list.intents);
+    let named = intents.iter().filter_map(|intent| match intent {
+        Intent::Gateway(spec) => Some((spec.name.as_str(), &spec.controller_id)),
+        Intent::Rollout(..) | Intent::Service(..) => None,
+    });
+    declare::replace_dropped_namesakes(draft, &named.collect(), DeclaredBy::Manifest);
     let (mut gateways, mut rollouts, mut services) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
-    for intent in list.intents {
+    for intent in intents {
         match intent {
             Intent::Gateway(spec) => {
                 gateways.insert(spec.controller_id.clone());
-                declare::gateway(draft, spec, DeclaredBy::Manifest);
+                declare::known_by_id(draft, spec, DeclaredBy::Manifest);
             }
             Intent::Rollout(identity, spec) => {
                 rollouts.insert(declare::rollout(draft, identity, *spec, DeclaredBy::Manifest));
@@ -31,20 +37,16 @@ pub(super) fn apply(draft: &mut Draft, list: Listing) {
         }
     }
     unlist(draft, &gateways, &rollouts);
-    service::unlist(draft, |name| services.contains(name));
+    service::unlist(draft, |name, origin| origin.is_manifest() && !services.contains(name));
 }
 
 /// What came by a drop, or was let in on a person's word, was never in a list.
 fn unlist(draft: &mut Draft, gateways: &BTreeSet<ControllerId>, rollouts: &BTreeSet<RolloutId>) {
-    let gone = |(id, gateway): &(&ControllerId, &Gateway)| gateway.origin.is_manifest() && !gateways.contains(*id);
-    for id in draft.state.gateways.iter().filter(gone).map(|(id, _)| id.clone()).collect::<Vec<_>>() {
-        draft.edit_gateway(&id, |gateway| gateway.listed = false);
-    }
+    draft.unlist_gateways(|id, gateway| gateway.origin.is_manifest() && !gateways.contains(id));
     let gone = |(id, rollout): &(&RolloutId, &Rollout)| {
         rollout.listed && rollout.origin.is_manifest() && !rollouts.contains(id)
     };
     for id in draft.state.rollouts.iter().filter(gone).map(|(id, _)| *id).collect::<Vec<_>>() {
-        let now = draft.now.site;
-        draft.edit_rollout(id, |rollout| (rollout.listed, rollout.unlisted_at) = (false, Some(now)));
+        draft.unlist_rollout(id);
     }
 }

@@ -10,6 +10,7 @@
 
 mod action;
 mod allowance;
+mod api;
 mod apply;
 mod approval;
 mod attempt;
@@ -21,6 +22,7 @@ mod contact;
 mod deadline;
 mod deal;
 mod declare;
+mod dispute;
 mod download;
 mod draft;
 mod dropped;
@@ -69,7 +71,7 @@ pub use gate::wanted_gates;
 pub use needs::{Needs, may_go, names_of, needs, wanted_artifacts};
 pub use order::current;
 pub use outlook::{GatewayView, OfferView, gateway_view, next_due};
-pub use phase::{Phase, Steps, Summary, phase, steps, summary};
+pub use phase::{Phase, Steps, Summary, phase, steps, summary, wave_now};
 pub use preview::{Plan, Planned, PlannedWave, declared, plan};
 pub use progress::{Standing, WaveView, waves};
 pub use sequence::order_key;
@@ -77,8 +79,8 @@ pub use service::{ServicePhase, service_phase, unit_jobs, watched};
 pub use settle::{settle, settle_all};
 pub use state::Standing as ServiceStanding;
 pub use state::{
-    Action, Artifact, Begun, Frozen, GateSaid, Gateway, LastRestart, Member, Orders, Rollout, Served, Service, Site,
-    State, Step, Tripped, Wave,
+    Action, Api, Artifact, Begun, Frozen, GateSaid, Gateway, LastRestart, Member, Orders, Rollout, Served, Service,
+    Site, State, Step, Tripped, Wave,
 };
 pub use target::files_in_use;
 pub use window::{WindowsSaid, next_change};

@@ -48,7 +48,9 @@ fn give(draft: &mut Draft, order: StandingOrder, who: &str, reason: Option<Strin
     let stood = draft.state.orders.get(&order).is_some();
     // said again it reaches a version that came while it stood
     let called_off = match &order {
-        StandingOrder::Cancel(identity) => cancel::call_off(draft, identity, &format!("on the spot, by {who}")),
+        StandingOrder::Cancel(identity) => {
+            cancel::call_off(draft, identity, What::RolloutCancelled, &format!("on the spot, by {who}"))
+        }
         _ => false,
     };
     if stood && !called_off {

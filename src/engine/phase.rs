@@ -125,6 +125,9 @@ pub fn phase(state: &State, rollout: &Rollout, now: SiteTime) -> Phase {
     if let Some(text) = paused(state, rollout) {
         return Phase::Reconciling(ReconcilingReason::Paused, text);
     }
+    if state.api.awaited && rollout.frozen.is_none() {
+        return Phase::Reconciling(ReconcilingReason::AwaitingApi, ReconcilingReason::AwaitingApi.remedy().into());
+    }
     if state.site.silence.is_some() {
         return Phase::Reconciling(ReconcilingReason::SiteSilent, ReconcilingReason::SiteSilent.meaning().into());
     }
@@ -212,6 +215,17 @@ fn cancelled_phase(state: &State, rollout: &Rollout) -> Phase {
     }
     let text = format!("{asked} gateways have not dropped their order yet, {under_way} are installing");
     Phase::Reconciling(ReconcilingReason::Cancelling, text)
+}
+
+/// The wave that is being updated or watched: which one from 0, of how many, and until when it is watched.
+pub fn wave_now(state: &State, rollout: &Rollout) -> Option<(usize, usize, Option<SiteTime>)> {
+    let of = rollout.frozen.as_ref()?.waves.len();
+    let (at, proof) = wave::current(state, rollout)?;
+    let until = match proof {
+        Some(Proof::SoakUntil(until)) => Some(until),
+        _ => None,
+    };
+    Some((at, of, until))
 }
 
 fn wave_phase(state: &State, rollout: &Rollout, now: SiteTime) -> Phase {

@@ -140,14 +140,15 @@ fn judged<'s>(
         return Planned { gateway, step: member.step, holds: None, then: None, skip };
     };
     let name = &rollout.spec.artifact.key.name;
-    let version = state.gateways.get(gateway).and_then(|gateway| state.settings.version_of(gateway, name));
+    let gateway_of = state.gateways.get(gateway);
+    let version = gateway_of.and_then(|gateway| state.settings.version_text(&gateway.attributes, name));
     let skip = match () {
         () if rollout.frozen.is_none() && target::choose(state, rollout, gateway).is_none() => {
             Some(SkippedReason::NoVariant)
         }
         () if member.reverting => None,
-        () if rollout.has_target(member, version.as_ref()) => Some(SkippedReason::AlreadyInstalled),
-        () => guard::refuses(rollout, member, version.as_ref()).then_some(SkippedReason::DowngradeRefused),
+        () if rollout.has_target(member, version) => Some(SkippedReason::AlreadyInstalled),
+        () => guard::refuses(rollout, member, version).then_some(SkippedReason::DowngradeRefused),
     };
     let room = stored.is_for_room().then_some(stored);
     let holds = [halt, gate, then].into_iter().flatten().min().or(room);

@@ -109,8 +109,8 @@ fn skip(draft: &mut Draft, id: RolloutId) {
         rollout.replaced || newer.iter().any(|newer| newer.members.get(gateway).is_some_and(takes))
     };
     let has_it = |gateway: &ControllerId, member: &Member| {
-        let version = state.gateways.get(gateway).and_then(|gateway| state.settings.version_of(gateway, name));
-        rollout.frozen.is_some() && rollout.has_target(member, version.as_ref())
+        let runs = |gateway| state.settings.version_text(&state.gateways.get(gateway)?.attributes, name);
+        rollout.frozen.is_some() && rollout.has_target(member, runs(gateway))
     };
     let mut skipped = Vec::new();
     let mut arrived = Vec::new();
@@ -207,28 +207,32 @@ fn hide_at(state: &State, rollout: &Rollout, id: &ControllerId, member: &Member)
 /// Offers whom no brake holds, in order, and tells the others why they wait.
 fn offer(draft: &mut Draft, id: RolloutId) {
     let Some(rollout) = draft.state.rollouts.get(&id) else { return };
-    let mut room = Room::of(draft.state, id);
+    // counted for the first who needs it: until then nothing that it counts changes
+    let mut room = None;
     for gateway in &*rollout.queue.clone() {
         let state = &*draft.state;
         let Some(rollout) = state.rollouts.get(&id) else { return };
         let Some(member) = rollout.members.get(gateway) else { continue };
         let Step::Waiting(before) = member.step else { continue };
-        let reason = brake::standing(state, draft.now.site, (id, rollout), (gateway, member))
-            .or_else(|| room.brake(state, draft.now.site, rollout, gateway, false));
+        let reason = brake::standing(state, draft.now.site, (id, rollout), (gateway, member)).or_else(|| {
+            let room = room.get_or_insert_with(|| Room::of(state, id));
+            let reason = room.brake(state, draft.now.site, rollout, gateway, false);
+            if reason.is_none() {
+                room.take(state, gateway);
+            }
+            reason
+        });
         match reason {
             Some(reason) if reason == before => {}
             Some(reason) => draft.edit_member(id, gateway, |member| member.step = Step::Waiting(reason)),
-            None => {
-                room.take(state, gateway);
-                draft.offer(id, gateway);
-            }
+            None => draft.offer(id, gateway),
         }
     }
 }
 
-/// Forgets a rollout that a newer revision replaced, or of which a newer rollout took all gateways and that has not been
-/// listed for long, once no gateway has an order of it in hand. What is only missing for a while would else come back as
-/// something new. A drop is not listed: long after the newer one is done nobody asks for it any more.
+/// Forgets a rollout that a newer revision replaced, that somebody deleted, or of which a newer rollout took all gateways and
+/// that has not been listed for long, once no gateway has an order of it in hand. What is only missing for a while would else
+/// come back as something new. A drop is not listed: long after the newer one is done nobody asks for it any more.
 fn retire(draft: &mut Draft, id: RolloutId) {
     let Some(rollout) = draft.state.rollouts.get(&id) else { return };
     let is_idle = |m: &Member| m.step.is_terminal() && m.open_action().is_none() && !m.is_unsettled();
@@ -236,14 +240,14 @@ fn retire(draft: &mut Draft, id: RolloutId) {
         let gone = retires_at(draft.state, rollout).is_some_and(|at| at <= draft.now.site);
         gone && needs::is_taken_over(draft.state, rollout)
     };
-    if (rollout.replaced || superseded()) && rollout.members.values().all(is_idle) {
+    if (rollout.replaced || rollout.deleted || superseded()) && rollout.members.values().all(is_idle) {
         draft.remove_rollout(id);
     }
 }
 
 /// When a rollout that is no longer listed, or never was, may be forgotten, if it is not needed.
 fn retires_at(state: &State, rollout: &Rollout) -> Option<SiteTime> {
-    let since = if rollout.origin.is_manifest() { rollout.unlisted_at } else { needs::outdone_at(state, rollout) };
+    let since = if rollout.origin.is_standing() { rollout.unlisted_at } else { needs::outdone_at(state, rollout) };
     since.map(|at| at.plus(UNLISTED_FOR_LONG))
 }
 

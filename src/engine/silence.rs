@@ -86,8 +86,8 @@ fn is_control(state: &State, now: SiteTime, id: &ControllerId, gateway: &Gateway
             let Some(member) = rollout.members.get(id) else { return true };
             let under_way = member.ever_fetched() && !member.step.is_terminal();
             let has_it = matches!(member.step, Step::Updated | Step::Skipped(SkippedReason::AlreadyInstalled));
-            let runs = state.settings.version_of(gateway, &rollout.spec.artifact.key.name);
-            !under_way && !has_it && !rollout.has_target(member, runs.as_ref())
+            let runs = state.settings.version_text(&gateway.attributes, &rollout.spec.artifact.key.name);
+            !under_way && !has_it && !rollout.has_target(member, runs)
         })
 }
 

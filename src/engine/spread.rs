@@ -112,8 +112,10 @@ fn counts(state: &State, gateway: &Gateway, at_work: bool) -> (bool, bool) {
 
 /// The first offer of a rollout that its spread takes back.
 pub(super) fn taken_back(state: &State, rollout: &Rollout) -> Option<(ControllerId, WaitingReason)> {
+    let mut offered = rollout.members.iter().filter(|(_, member)| member.step == Step::Offered).peekable();
+    // nearly always: nothing to count for
+    offered.peek()?;
     let groups = Groups::of(state, rollout)?;
-    let mut offered = rollout.members.iter().filter(|(_, member)| member.step == Step::Offered);
     offered.find_map(|(id, _)| Some((id.clone(), groups.takes_back(state, id)?)))
 }
 

@@ -1,7 +1,7 @@
 //! Which file a member is to get, and so which version it is to report: decided here and nowhere else.
 
 use super::state::{Member, Rollout, State, Step};
-use crate::model::{ArtifactSpec, ControllerId, SkippedReason, Version};
+use crate::model::{ArtifactSpec, ControllerId, SkippedReason};
 
 /// The number of the variant that a gateway gets of a rollout, were it to join it now.
 pub(super) fn choose(state: &State, rollout: &Rollout, gateway: &ControllerId) -> Option<u8> {
@@ -45,7 +45,7 @@ impl Rollout {
     }
 
     /// Has a member whose gateway reports this version arrived?
-    pub(super) fn has_target(&self, member: &Member, version: Option<&Version>) -> bool {
-        version == Some(&self.file_for(member).key.version)
+    pub(super) fn has_target(&self, member: &Member, version: Option<&str>) -> bool {
+        version == Some(self.file_for(member).key.version.as_str())
     }
 }

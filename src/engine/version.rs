@@ -18,7 +18,12 @@ impl Settings {
 
     /// The version of an artifact that attributes tell.
     pub fn version_in(&self, attributes: &Texts, artifact: &str) -> Option<Version> {
-        self.keys_of(artifact).find_map(|key| attributes.get(key)?.parse().ok())
+        self.version_text(attributes, artifact)?.parse().ok()
+    }
+
+    /// Its text, where many are looked at.
+    pub(super) fn version_text<'t>(&self, attributes: &'t Texts, artifact: &str) -> Option<&'t str> {
+        self.keys_of(artifact).find_map(|key| attributes.get(key).filter(|text| Version::is_valid(text)))
     }
 
     /// Did a gateway ever report a version of an artifact?

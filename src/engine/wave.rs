@@ -19,7 +19,8 @@ pub enum Proof {
 /// Freezes the members when the first wave can open, and opens it.
 pub(super) fn freeze(draft: &mut Draft, id: RolloutId) {
     let Some(rollout) = draft.state.rollouts.get(&id) else { return };
-    if rollout.frozen.is_some() || rollout.replaced || !brake::lets_waves_open(draft.state, rollout) {
+    let awaited = draft.state.api.awaited;
+    if rollout.frozen.is_some() || rollout.replaced || awaited || !brake::lets_waves_open(draft.state, rollout) {
         return;
     }
     let (mut frozen, places) = deal::draw_up(draft.state, rollout);

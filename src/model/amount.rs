@@ -98,6 +98,14 @@ mod tests {
     }
 
     #[test]
+    fn an_amount_is_shown_as_it_was_typed() {
+        for text in ["7", "1%", "5%", "100%"] {
+            assert_eq!(text.parse::<Amount>().unwrap().to_string(), text);
+        }
+        assert_eq!(Percent::new(5).unwrap().get(), 5);
+    }
+
+    #[test]
     fn zero_and_nonsense_are_refused() {
         for bad in ["0", "0%", "101%", "-1", "5 %", "", "%", "1.5%", "+3"] {
             assert!(bad.parse::<Amount>().is_err(), "{bad}");

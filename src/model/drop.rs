@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Digest, Intent};
+use super::{Digest, Intent, Uid};
 
 /// How an object was declared.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -14,6 +14,8 @@ pub enum DeclaredBy {
     Manifest,
     /// By a drop: it stays, whatever becomes of the drop's files.
     Drop,
+    /// By an object of the API server that has this uid. It stays as it was last seen while there is no link.
+    Api(Uid),
     /// By nobody: a person or the site file let it in. It stays, until a manifest or a drop declares it.
     Accepted,
 }
@@ -22,6 +24,16 @@ impl DeclaredBy {
     /// For serde: what needs no field.
     pub fn is_manifest(&self) -> bool {
         *self == Self::Manifest
+    }
+
+    /// By an object of the API server?
+    pub fn is_api(&self) -> bool {
+        matches!(self, Self::Api(_))
+    }
+
+    /// By something that can be edited, and that a drop must not contradict?
+    pub fn is_standing(&self) -> bool {
+        self.is_manifest() || self.is_api()
     }
 }
 
@@ -48,9 +60,9 @@ pub struct Contradiction {
 /// What stands against an object of a drop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Against {
-    /// A manifest declares it.
+    /// A manifest or the API declares it.
     Declared,
-    /// A manifest declares another gateway with this controller id.
+    /// A manifest or the API declares another gateway with this controller id.
     ControllerId,
     /// Another service has the same unit.
     Unit,
@@ -63,10 +75,10 @@ impl fmt::Display for Against {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Declared => {
-                "is declared in a manifest directory of this site; use another name, or change it there"
+                "is declared in a manifest directory or in the API server of this site; use another name, or change it there"
             }
             Self::ControllerId => {
-                "has a controller id that a gateway in a manifest directory of this site has; correct spec.controllerId, or change it there"
+                "has a controller id that a gateway in a manifest directory or in the API server of this site has; correct spec.controllerId, or change it there"
             }
             Self::Unit => "spec.restart.unit: is the unit of another service of this site; correct it, or change that one",
             Self::Size => {

@@ -7,8 +7,9 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use super::{
-    ActionId, ConfigFact, Contradiction, ControllerId, Digest, Dropped, GateAnswer, GateKey, GatewaySpec, Identity,
-    Newcomer, Order, RolloutSpec, ServiceName, ServiceSpec, Settings, SiteTime, Sums, UnitFact,
+    ActionId, ApiFact, ApiListing, ConfigFact, Contradiction, ControllerId, Digest, Dropped, GateAnswer, GateKey,
+    GatewaySpec, Identity, Newcomer, Order, RolloutSpec, ServiceName, ServiceSpec, Settings, SiteTime, Sums, Uid,
+    UnitFact,
 };
 
 /// A fact from outside.
@@ -24,6 +25,12 @@ pub enum Event {
     Configured(Settings, String),
     /// What all manifests together say now.
     Listed(Listing),
+    /// There is an API server, which may have gateways and rollouts for this site; of this cluster, if a person says so.
+    ApiAwaited(Option<Uid>),
+    /// What the API server has, all of it.
+    ApiListed(Box<ApiListing>),
+    /// What happened to one object in the API server of this cluster.
+    Api(Uid, Box<ApiFact>),
     /// A drop is complete, or was refused as it is.
     Dropped(Dropped),
     /// An artifact's way into the cache.
@@ -249,4 +256,6 @@ pub enum Verdict {
     Contradicts(Contradiction),
     /// The artifact must stay.
     Needed,
+    /// What an API server says does not count: it is another cluster than the one that this site belongs to.
+    AnotherCluster(Uid),
 }

@@ -272,6 +272,23 @@ mod tests {
     }
 
     #[test]
+    fn a_thousand_and_24_characters_are_not_too_long_and_one_more_is() {
+        let template = |length: usize| format!("http://plc/{}", "x".repeat(length - 11));
+        assert!(
+            template(LONGEST).parse::<HttpTemplate>().is_ok() && template(LONGEST + 1).parse::<HttpTemplate>().is_err()
+        );
+        let filled = |length: usize| http("http://plc/{line}", &[("line", &"x".repeat(length - 11))]);
+        assert!(filled(LONGEST).is_ok() && filled(LONGEST + 1).is_err());
+    }
+
+    #[test]
+    fn a_template_is_shown_as_it_was_typed() {
+        for url in ["http://plc/{line}?a=b", "https://plc:8443/x"] {
+            assert_eq!(url.parse::<HttpTemplate>().unwrap().to_string(), url);
+        }
+    }
+
+    #[test]
     fn a_key_shows_no_password() {
         assert_eq!(GateKey::Http("http://plc/x?key=secret".into()).to_string(), "http://plc/x?…");
     }

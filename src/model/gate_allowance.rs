@@ -145,6 +145,22 @@ mod tests {
     }
 
     #[test]
+    fn the_rule_that_lets_a_file_be_asked_says_where_it_may_lie() {
+        let paths = ["/permits/*", "/doors/3"].map(|rule| rule.parse().unwrap()).into();
+        let allowance = GateAllowance { paths, hosts: vec![] };
+        assert_eq!(allowance.path("/permits/3").map(AllowedPath::base), Some(Path::new("/permits")));
+        assert!(allowance.path("/permits/a/3").is_none() && allowance.path("/else/3").is_none());
+    }
+
+    #[test]
+    fn a_rule_is_shown_as_it_was_typed() {
+        for rule in ["/permits/**", "/permits/*", "/permits/3"] {
+            assert_eq!(rule.parse::<AllowedPath>().unwrap().to_string(), rule);
+        }
+        assert_eq!("plc.local:8080".parse::<AllowedHost>().unwrap().to_string(), "plc.local:8080");
+    }
+
+    #[test]
     fn a_host_is_meant_with_its_port() {
         let allows = |host: &str, url: &str| {
             let allowance = GateAllowance { paths: vec![], hosts: vec![host.parse().unwrap()] };

@@ -65,7 +65,9 @@ kinds! {
         DropAccepted,
         /// A drop was refused; the detail says why.
         DropRejected,
-        /// A manifest declares now what came by a drop.
+        /// Another cluster than the one that this site belongs to answers as its API server, or the right one does again.
+        AnotherCluster,
+        /// A manifest or the API declares now what came by a drop, or was accepted.
         TakenOver,
         /// A rollout was accepted.
         RolloutAccepted,
@@ -73,6 +75,8 @@ kinds! {
         RolloutSuperseded,
         /// A rollout was cancelled.
         RolloutCancelled,
+        /// A rollout was deleted; its members end as if it was cancelled.
+        RolloutDeleted,
         /// An edit of a rollout changes a wave that has opened already, which it cannot; the detail says which.
         ChangeIgnored,
         /// The members of a rollout were frozen.

@@ -4,6 +4,7 @@
 
 mod action_id;
 mod amount;
+mod api;
 mod artifact;
 mod ask;
 mod config_fact;
@@ -41,6 +42,7 @@ mod zone;
 
 pub use action_id::ActionId;
 pub use amount::{Amount, Percent};
+pub use api::{ApiFact, ApiListing, Dispute, ObjectName, Uid};
 pub use artifact::{ArtifactKey, ArtifactSpec, Sums};
 pub use ask::Ask;
 pub use config_fact::{

@@ -40,8 +40,8 @@ reasons! {
     WaitingReason {
         StoreLost: "the site's memory was lost, so holds and pauses are unknown",
             "look at what was set aside, then run `lamplighter resume`";
-        Unlisted: "no manifest that is accepted declares the rollout or the gateway any more",
-            "put the manifest back or correct it, or leave it: nothing new starts; `lamplighter status` shows what is refused";
+        Unlisted: "nothing that is accepted declares the rollout or the gateway any more",
+            "put it back or correct it, or leave it: nothing new starts; `lamplighter status` shows what is refused";
         Held: "the gateway is held, by its EdgeGateway or on the spot",
             "`lamplighter why` says whose hold it is: set `hold: false` on its EdgeGateway, or run `lamplighter unhold`";
         DuplicateIdentity: "two machines use the gateway's id: from two addresses in turns it reports different versions",
@@ -134,8 +134,10 @@ reasons! {
     ReconcilingReason {
         Cancelling: "it is cancelled, and gateways have not dropped their orders yet or are installing",
             "wait; `lamplighter why GATEWAY` says what a gateway does";
-        Unlisted: "no manifest that is accepted declares it any more; nothing new starts",
-            "put the manifest back or correct it, or leave it";
+        Unlisted: "nothing that is accepted declares it any more; nothing new starts",
+            "put it back or correct it, or leave it";
+        AwaitingApi: "the API server, which may have more gateways for it, never answered yet",
+            "see in `lamplighter status` why it does not answer, or do without it: `lamplighter run --no-kube`";
         Paused: "its spec pauses it, or somebody did on the spot",
             "set `spec.paused` to false, or run `lamplighter resume`; the message says which";
         RollingBack: "too many members failed, and those that have the version go back to what they ran before",

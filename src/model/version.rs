@@ -11,6 +11,11 @@ use super::{Invalid, serde_as_text};
 pub struct Version(Arc<str>);
 
 impl Version {
+    /// Can this text be a version?
+    pub fn is_valid(text: &str) -> bool {
+        !text.is_empty() && text.len() <= 128 && text.trim() == text && !text.chars().any(char::is_control)
+    }
+
     /// The version as text.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -20,7 +25,7 @@ impl Version {
 impl FromStr for Version {
     type Err = Invalid;
     fn from_str(text: &str) -> Result<Self, Invalid> {
-        if text.is_empty() || text.len() > 128 || text.trim() != text || text.chars().any(char::is_control) {
+        if !Self::is_valid(text) {
             return Err(Invalid::new("a version has 1 to 128 printable characters and no space at its ends"));
         }
         Ok(Self(text.into()))

@@ -8,13 +8,18 @@ impl Version {
     /// How this version stands to another: by [semantic versioning](https://semver.org) if both are semantic versions, else
     /// as [Debian's tools](https://www.debian.org/doc/debian-policy/ch-controlfields.html#version) would sort them if both
     /// begin with a digit, else not at all.
-    pub fn compare(&self, other: &Self) -> Option<Ordering> {
-        let (ours, theirs) = (self.as_str(), other.as_str());
+    pub fn compare(&self, other: &str) -> Option<Ordering> {
+        let (ours, theirs) = (self.as_str(), other);
         if let (Ok(ours), Ok(theirs)) = (semver::Version::parse(ours), semver::Version::parse(theirs)) {
             return Some(ours.cmp_precedence(&theirs));
         }
+        self.is_comparable(other).then(|| debian(ours, theirs))
+    }
+
+    /// Can it be told which is the newer? A semantic version begins with a digit too.
+    pub fn is_comparable(&self, other: &str) -> bool {
         let begins_with_a_digit = |text: &str| text.bytes().next().is_some_and(|b| b.is_ascii_digit());
-        (begins_with_a_digit(ours) && begins_with_a_digit(theirs)).then(|| debian(ours, theirs))
+        begins_with_a_digit(self.as_str()) && begins_with_a_digit(other)
     }
 }
 
@@ -87,8 +92,8 @@ mod tests {
 
     fn order(ours: &str, theirs: &str) -> Option<Ordering> {
         let (ours, theirs): (Version, Version) = (ours.parse().unwrap(), theirs.parse().unwrap());
-        let order = ours.compare(&theirs);
-        assert_eq!(theirs.compare(&ours), order.map(Ordering::reverse), "{ours} {theirs}");
+        let order = ours.compare(theirs.as_str());
+        assert_eq!(theirs.compare(ours.as_str()), order.map(Ordering::reverse), "{ours} {theirs}");
         order
     }
 

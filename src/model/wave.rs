@@ -72,3 +72,14 @@ impl WaveSpec {
         self.size == Amount::percent(100)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_wave_of_a_hundred_percent_takes_all() {
+        let takes_all = |size: &str| WaveSpec { size: size.parse().unwrap(), ..WaveSpec::CANARY }.takes_all();
+        assert!(takes_all("100%") && !takes_all("99%") && !takes_all("100"));
+    }
+}

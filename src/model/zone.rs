@@ -132,6 +132,14 @@ mod tests {
     }
 
     #[test]
+    fn a_zone_is_the_same_however_its_name_is_typed_and_no_other() {
+        let zone = |name: &str| name.parse::<Zone>().unwrap();
+        assert_eq!(zone("europe/BERLIN"), zone("Europe/Berlin"));
+        assert_eq!(zone("UTC"), Zone::utc());
+        assert_ne!(zone("Europe/Berlin"), zone("Europe/Vienna"));
+    }
+
+    #[test]
     fn a_wrong_name_is_refused_with_names_that_are_near() {
         assert!(refused("Europe/Berln").ends_with("did you mean Europe/Berlin?"), "{}", refused("Europe/Berln"));
         assert!(refused("Berlin").contains("Europe/Berlin"), "{}", refused("Berlin"));

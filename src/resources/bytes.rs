@@ -68,7 +68,12 @@ impl JsonSchema for IntOrBytes {
         true
     }
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "x-kubernetes-int-or-string": true, "maxLength": 24 })
+        json_schema!({
+            "x-kubernetes-int-or-string": true,
+            "minimum": 0,
+            "maxLength": 24,
+            "pattern": "^[0-9]+(Ki|Mi|Gi|Ti|k|M|G|T)?$",
+        })
     }
 }
 

@@ -4,6 +4,8 @@ use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::EdgeGatewayStatus;
+
 /// A gateway that takes firmware.
 #[derive(CustomResource, Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[kube(
@@ -15,6 +17,11 @@ use serde::{Deserialize, Serialize};
     derive = "PartialEq",
     doc = "A gateway that takes firmware from this site.",
     printcolumn = r#"{"name":"Controller","type":"string","jsonPath":".spec.controllerId"}"#,
+    status = "EdgeGatewayStatus",
+    printcolumn = r#"{"name":"Online","type":"string","jsonPath":".status.conditions[?(@.type==\"Online\")].status"}"#,
+    printcolumn = r#"{"name":"Ready","type":"string","jsonPath":".status.conditions[?(@.type==\"Ready\")].status"}"#,
+    printcolumn = r#"{"name":"Reason","type":"string","jsonPath":".status.conditions[?(@.type==\"Ready\")].reason"}"#,
+    printcolumn = r#"{"name":"Rollout","type":"string","jsonPath":".status.update.rollout","priority":1}"#,
     printcolumn = r#"{"name":"Hold","type":"boolean","jsonPath":".spec.hold"}"#,
     printcolumn = r#"{"name":"Age","type":"date","jsonPath":".metadata.creationTimestamp"}"#
 )]

@@ -14,6 +14,7 @@ mod labels;
 mod object;
 mod rollout;
 mod service;
+mod status;
 mod windows;
 
 pub use amount::IntOrPercent;
@@ -30,6 +31,9 @@ pub use rollout::{
     Strategy, Variant, Wave,
 };
 pub use service::{ConfigSource, EdgeService, EdgeServiceSpec, RestartMethod, ServiceHealth, ServiceRestart};
+pub use status::{
+    ArtifactStatus, EdgeGatewayStatus, FailureStatus, OtaRolloutStatus, Summary, UpdateStatus, WaveStatus,
+};
 pub use windows::{Day, WhenClockUnknown, Window};
 
 /// The group of every kind.

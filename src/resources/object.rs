@@ -77,8 +77,8 @@ impl Kinds {
         }
         let spec = document.value.get("spec").cloned().unwrap_or_else(|| Value::Object(serde_json::Map::new()));
         Ok(match kind {
-            Kind::OtaRollout => Object::Rollout(Box::new(OtaRollout { metadata, spec: typed(spec)? })),
-            Kind::EdgeGateway => Object::Gateway(Box::new(EdgeGateway { metadata, spec: typed(spec)? })),
+            Kind::OtaRollout => Object::Rollout(Box::new(OtaRollout { metadata, spec: typed(spec)?, status: None })),
+            Kind::EdgeGateway => Object::Gateway(Box::new(EdgeGateway { metadata, spec: typed(spec)?, status: None })),
             Kind::EdgeService => Object::Service(Box::new(EdgeService { metadata, spec: typed(spec)? })),
         })
     }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::labels::{Labels, labels_schema};
 use super::windows::{WhenClockUnknown, Window};
-use super::{IntOrBytes, IntOrPercent};
+use super::{IntOrBytes, IntOrPercent, OtaRolloutStatus};
 
 /// Brings the selected gateways to one artifact, wave by wave.
 #[derive(CustomResource, Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -21,10 +21,23 @@ use super::{IntOrBytes, IntOrPercent};
     doc = "The intent to bring the selected gateways to one firmware artifact, wave by wave.",
     printcolumn = r#"{"name":"Artifact","type":"string","jsonPath":".spec.artifact.name"}"#,
     printcolumn = r#"{"name":"Version","type":"string","jsonPath":".spec.artifact.version"}"#,
-    printcolumn = r#"{"name":"Paused","type":"boolean","jsonPath":".spec.paused"}"#,
+    status = "OtaRolloutStatus",
+    printcolumn = r#"{"name":"Ready","type":"string","jsonPath":".status.conditions[?(@.type==\"Ready\")].status"}"#,
+    printcolumn = r#"{"name":"Reason","type":"string","jsonPath":".status.conditions[?(@.type==\"Ready\")].reason"}"#,
+    printcolumn = r#"{"name":"Wave","type":"integer","jsonPath":".status.wave.index"}"#,
+    printcolumn = r#"{"name":"Total","type":"integer","jsonPath":".status.summary.total"}"#,
+    printcolumn = r#"{"name":"Updated","type":"integer","jsonPath":".status.summary.updated"}"#,
+    printcolumn = r#"{"name":"Failed","type":"integer","jsonPath":".status.summary.failed"}"#,
+    printcolumn = r#"{"name":"Updating","type":"integer","jsonPath":".status.summary.updating","priority":1}"#,
+    printcolumn = r#"{"name":"Offline","type":"integer","jsonPath":".status.summary.offline","priority":1}"#,
+    printcolumn = r#"{"name":"Message","type":"string","jsonPath":".status.conditions[?(@.type==\"Ready\")].message","priority":1}"#,
     printcolumn = r#"{"name":"Age","type":"date","jsonPath":".metadata.creationTimestamp"}"#
 )]
 #[serde(rename_all = "camelCase")]
+#[schemars(extend("x-kubernetes-validations" = [{
+    "rule": "!has(self.maxBytes) || type(self.maxBytes) != int || !has(self.artifact.sizeBytes) || self.maxBytes >= self.artifact.sizeBytes",
+    "message": "maxBytes is less than artifact.sizeBytes: nobody could download it",
+}]))]
 pub struct OtaRolloutSpec {
     /// What to install.
     pub artifact: Artifact,
@@ -99,12 +112,13 @@ pub struct Artifact {
     #[schemars(length(min = 1, max = 64), regex(pattern = r"^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$"))]
     pub name: String,
     /// The version that gateways should come back with, exactly as they report it. Put it in quotes.
-    #[schemars(length(min = 1, max = 128))]
+    #[schemars(length(min = 1, max = 128), regex(pattern = r"^[^\x00-\x20\x7f]([^\x00-\x1f\x7f]*[^\x00-\x20\x7f])?$"))]
     pub version: String,
     /// Where to get it, tried in order: `https://HOST/PATH`, `http://HOST/PATH`, `oci://REGISTRY/REPOSITORY:TAG` or
     /// `…@sha256:DIGEST` (the layer whose digest is the one below), `file:NAME` for a file beside the manifest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 8), inner(length(min = 1, max = 2048)))]
+    #[schemars(extend("x-kubernetes-validations" = source_rules()))]
     pub sources: Option<Vec<String>>,
     /// The file's hash, `sha256:` and 64 lower-case hex digits, as `sha256sum` prints them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -121,6 +135,14 @@ pub struct Artifact {
     pub variants: Option<Vec<Variant>>,
 }
 
+/// What the server can tell of a source; the conversion tells more.
+fn source_rules() -> serde_json::Value {
+    serde_json::json!([{
+        "rule": r"self.all(source, source.matches('^(https?://[^/]+.*|oci://[^/]+/.+|file:[^/.][^/]*)$'))",
+        "message": "write https://HOST/PATH, http://HOST/PATH, oci://REGISTRY/REPOSITORY:TAG, or file:NAME for a plain file",
+    }])
+}
+
 /// A firmware file for one type of hardware.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -131,6 +153,7 @@ pub struct Variant {
     pub matches: MatchLabels,
     /// Where to get it, as for one file.
     #[schemars(length(min = 1, max = 8), inner(length(min = 1, max = 2048)))]
+    #[schemars(extend("x-kubernetes-validations" = source_rules()))]
     pub sources: Vec<String>,
     /// The file's hash, `sha256:` and 64 lower-case hex digits.
     #[schemars(length(max = 71), regex(pattern = r"^sha256:[0-9a-f]{64}$"))]

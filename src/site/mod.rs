@@ -4,6 +4,7 @@
 //! the engine changed to the store; the shell must never await a send, and shows nothing that is not committed.
 
 mod acceptance;
+mod api;
 mod clock;
 mod control;
 mod core;
@@ -17,6 +18,7 @@ mod peer;
 mod records;
 pub mod report;
 mod run;
+mod services;
 mod shell;
 mod site_file;
 mod trouble;

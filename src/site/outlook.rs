@@ -5,8 +5,8 @@ use std::rc::Rc;
 
 use super::wanted::united;
 use crate::device::{self, Entry, Offer};
-use crate::engine::{self, Changes, GatewayView, State};
-use crate::model::{ArtifactSpec, ControllerId, Digest, GateKey, SiteTime, UnitJob, Watched};
+use crate::engine::{self, Changes, GatewayView, Rollout, State, Step};
+use crate::model::{ArtifactSpec, ControllerId, Digest, GateKey, ObjectName, RolloutId, SiteTime, UnitJob, Watched};
 
 /// Level-triggered: what should be true outside, where it may have changed.
 #[derive(Debug)]
@@ -19,6 +19,8 @@ pub struct Outlook {
     pub gates: Option<BTreeSet<GateKey>>,
     /// All that is to be read for services, and done about their units; `None` if nothing about that changed.
     pub services: Option<(Vec<Watched>, Vec<UnitJob>)>,
+    /// Objects of the API about which something else may be said now, and whether a person should hear of it soon.
+    pub objects: Vec<(ObjectName, bool)>,
     /// When to step again although nothing happens.
     pub next_due: Option<SiteTime>,
     /// When to step again because windows open or end; no deadline, so that no site time is saved for it.
@@ -45,7 +47,7 @@ impl Views {
         let first = !std::mem::replace(&mut self.complete, true);
         let board = if first { self.board(state, state.gateways.keys()) } else { self.board(state, &changes.seen) };
         // which variants are wanted before the freeze depends on what gateways are
-        let may_choose = |rollout: &engine::Rollout| rollout.frozen.is_none() && rollout.spec.variants.is_some();
+        let may_choose = |rollout: &Rollout| rollout.frozen.is_none() && rollout.spec.variants.is_some();
         let chosen = || !changes.gateways.is_empty() && state.rollouts.values().any(may_choose);
         let concerned = !changes.rollouts.is_empty() || !changes.members.is_empty() || chosen();
         let wanted = (first || concerned).then(|| wanted(state));
@@ -54,8 +56,15 @@ impl Views {
         let gates = waits.then(|| engine::wanted_gates(state));
         self.shared.retain(|_, artifact| Rc::strong_count(artifact) > 1);
         let services = (first || changes.units).then(|| (engine::watched(state), engine::unit_jobs(state)));
-        let (next_due, next_change) = (engine::next_due(state), engine::next_change(state));
-        Outlook { board, wanted, gates, services, next_due, next_change }
+        Outlook {
+            board,
+            wanted,
+            gates,
+            services,
+            objects: objects(state, changes),
+            next_due: engine::next_due(state),
+            next_change: engine::next_change(state),
+        }
     }
 
     fn board<'i>(
@@ -92,6 +101,27 @@ impl Views {
         }
         shared.clone()
     }
+}
+
+/// Of a gateway that failed somebody should hear before the others.
+fn objects(state: &State, changes: &Changes) -> Vec<(ObjectName, bool)> {
+    let members = changes.members.iter().map(|(rollout, _)| *rollout);
+    // an artifact's way is said in every rollout that wants it
+    let all = (!changes.artifacts.is_empty()).then(|| state.rollouts.keys().copied());
+    let rollouts: BTreeSet<RolloutId> =
+        changes.rollouts.iter().copied().chain(members).chain(all.into_iter().flatten()).collect();
+    let rollouts = rollouts.iter().filter_map(|id| state.rollouts.get(id));
+    let rollouts = rollouts.filter(|rollout| rollout.origin.is_api() && !rollout.replaced);
+    let gateways = changes.gateways.iter().chain(changes.members.iter().map(|(_, gateway)| gateway));
+    let gateways: BTreeSet<&ControllerId> = gateways.collect();
+    let gateways = gateways.into_iter().filter_map(|id| Some((id, state.gateways.get(id)?)));
+    let failed = |id: &ControllerId| {
+        let has_failed = |rollout: &Rollout| matches!(rollout.members.get(id)?.step, Step::Failed(_)).then_some(());
+        state.rollouts.values().any(|rollout| has_failed(rollout).is_some())
+    };
+    let gateways = gateways.filter(|(_, gateway)| gateway.origin.is_api());
+    let gateways = gateways.map(|(id, gateway)| (ObjectName::Gateway(gateway.spec.name.clone()), failed(id)));
+    rollouts.map(|rollout| (ObjectName::Rollout(rollout.identity.clone()), false)).chain(gateways).collect()
 }
 
 fn wanted(state: &State) -> Vec<ArtifactSpec> {

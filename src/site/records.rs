@@ -65,6 +65,7 @@ pub(super) fn state(snapshot: Snapshot, settings: Settings, action_base: ActionI
         awake_since: SiteTime::default(),
         listed: false,
         refused: Vec::new(),
+        api: Default::default(),
     };
     for ((rollout_id, id), record) in snapshot.members {
         let Some(rollout) = state.rollouts.get_mut(&rollout_id) else { continue };
@@ -93,17 +94,19 @@ fn new_site(action_base: ActionId) -> Site {
         silence: None,
         silence_over: SiteTime::default(),
         told: None,
+        cluster: None,
     }
 }
 
 fn site_record(site: &Site) -> SiteRecord {
-    let Site { action_base, action_next, rollout_next, arrivals, lost, silence, silence_over, told } = *site;
-    SiteRecord { action_base, action_next, rollout_next, arrivals, lost, silence, silence_over, told }
+    let Site { action_base, action_next, rollout_next, arrivals, lost, silence, silence_over, told, cluster } = *site;
+    SiteRecord { action_base, action_next, rollout_next, arrivals, lost, silence, silence_over, told, cluster }
 }
 
 fn site(record: &SiteRecord) -> Site {
-    let SiteRecord { action_base, action_next, rollout_next, arrivals, lost, silence, silence_over, told } = *record;
-    Site { action_base, action_next, rollout_next, arrivals, lost, silence, silence_over, told }
+    let SiteRecord { action_base, action_next, rollout_next, arrivals, lost, silence, silence_over, told, cluster } =
+        *record;
+    Site { action_base, action_next, rollout_next, arrivals, lost, silence, silence_over, told, cluster }
 }
 
 fn gateway_record(gateway: &Gateway) -> GatewayRecord {
@@ -183,6 +186,7 @@ fn rollout_record(rollout: &Rollout) -> RolloutRecord {
             limit: t.limit,
         }),
         cancelled: rollout.cancelled,
+        deleted: rollout.deleted,
         approved: rollout.approved.clone(),
         ready_at: rollout.ready_at,
         backs: rollout.backs.clone(),
@@ -207,6 +211,7 @@ fn rollout(record: RolloutRecord) -> Rollout {
         }),
         tripped: record.tripped.map(|t| Tripped { at: t.at, wave: t.wave, failures: t.failures, limit: t.limit }),
         cancelled: record.cancelled,
+        deleted: record.deleted,
         approved: record.approved,
         ready_at: record.ready_at,
         backs: record.backs,

@@ -2,12 +2,15 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
+use std::net::SocketAddr;
+use std::path::Path;
 use std::rc::Rc;
 
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::spawn_local;
 use tracing::{info, warn};
 
+use super::api::{self, ApiDesk};
 use super::clock::Clock;
 use super::control::{self, Control};
 use super::core::Core;
@@ -15,6 +18,7 @@ use super::credentials::{self, Files, Notices};
 use super::drops::DropDesk;
 use super::endpoints::Endpoints;
 use super::open::{Open, RunError};
+use super::services::ServiceDesk;
 use super::shell::{Shell, action_base, settings};
 use super::site_file::{self, Standing};
 use super::wanted;
@@ -24,8 +28,8 @@ use crate::device::{self, Attendance, Board, Caps, Context, Envelope, Opened, Si
 use crate::gate;
 use crate::intake::drops::{self, Drops};
 use crate::intake::{self, Manifests, Pace};
-use crate::model::{Digest, Event, GateAllowance, GateKey, Listing, ServiceAllowance, UnitJob, Verdict};
-use crate::services;
+use crate::kube::Objects;
+use crate::model::{Digest, Event, GateAllowance, GateKey, Listing, Verdict};
 
 /// Events that may wait for the loop; whoever has more to say waits.
 const EVENTS: usize = 256;
@@ -47,7 +51,6 @@ pub async fn run(file: SiteFile, config: SiteConfig, mut stop: watch::Receiver<b
     let (dropped, wanted_by_drops) = watch::channel(Vec::new());
     let (all_wanted, wanted_seen) = watch::channel(Vec::new());
     let (gates, gates_allowed) = ask_gates(&config, &clock, events_in.clone());
-    let (configs, units, services_allowed) = look_after_services(&config, events_in.clone());
     let (committed, commits) = watch::channel(0);
     let shown_drops = Rc::default();
     let keeper = Keeper::new(cache, Patience::default(), uplink(&config));
@@ -57,6 +60,7 @@ pub async fn run(file: SiteFile, config: SiteConfig, mut stop: watch::Receiver<b
     let (said, said_by_file) = watch::channel(None);
     let standing = Standing::new(&file.path, clock.site_now());
     context.prove_with(tls);
+    let api = api::settings(&config).map(|settings| (settings, Objects::new()));
     let notices = Rc::new(Notices::default());
     let mut shell = Shell {
         core: Core::rebuild(Default::default(), settings(&config), action_base()),
@@ -68,9 +72,7 @@ pub async fn run(file: SiteFile, config: SiteConfig, mut stop: watch::Receiver<b
         wanted,
         gates,
         gates_allowed,
-        configs,
-        units,
-        services_allowed,
+        services: ServiceDesk::start(&config, events_in.clone()),
         drops: Rc::clone(&shown_drops),
         committed,
         manifests,
@@ -83,6 +85,7 @@ pub async fn run(file: SiteFile, config: SiteConfig, mut stop: watch::Receiver<b
         config: config.clone(),
         site_file: standing,
         said_by_file,
+        objects: api.as_ref().map(|(_, objects)| objects.clone()),
     };
 
     // the first step sees what the manifests say, so that an edit made while the site was down counts before any device
@@ -110,6 +113,8 @@ pub async fn run(file: SiteFile, config: SiteConfig, mut stop: watch::Receiver<b
         };
         spawn_local(drops::follow(drops_there, desk));
     }
+    let desk = ApiDesk { events: events_in.clone(), queries: queries_in.clone(), devices: context.clone() };
+    api::start(api, desk);
     spawn_local(control::serve(
         people,
         Control { queries: queries_in, manifests: shell.manifests.subscribe(), keeper: keeper.clone() },
@@ -124,12 +129,7 @@ pub async fn run(file: SiteFile, config: SiteConfig, mut stop: watch::Receiver<b
         let _ = stop.wait_for(|stop| *stop).await;
         info!("stopping");
     }));
-    let scheme = if config.devices.tls.is_some() { "https" } else { "http" };
-    let endpoints =
-        Endpoints { pid: std::process::id(), devices: format!("{scheme}://{bound}"), control: socket.0.clone() };
-    endpoints.write(&config.state).map_err(|error| RunError::Endpoints(config.state.display().to_string(), error))?;
-    info!(site = config.site, devices = %endpoints.devices, "running");
-    warn_if_insecure(&config);
+    announce(&config, bound, &socket.0)?;
 
     // what is under way is decided to its end: the loop outlives the server
     let nothing_under_way = async {
@@ -158,23 +158,6 @@ fn ask_gates(
     (wanted, allowed)
 }
 
-/// What is to be read for services, what is to be done about their units, and what of that is allowed.
-type ServiceDesk = (watch::Sender<services::Wanted>, watch::Sender<Vec<UnitJob>>, watch::Sender<Rc<ServiceAllowance>>);
-
-fn look_after_services(config: &SiteConfig, events: mpsc::Sender<Envelope>) -> ServiceDesk {
-    let (configs, wanted) = watch::channel(services::Wanted::default());
-    let (units, jobs) = watch::channel(Vec::new());
-    let (allowed, allowance) = watch::channel(Rc::new(config.services.allowance.clone()));
-    let reports = events.clone();
-    spawn_local(async move {
-        services::observe(wanted, allowance, Pace::default(), async |event| send(&reports, event).await).await;
-    });
-    spawn_local(async move {
-        services::restart(jobs, async |event| send(&events, event).await).await;
-    });
-    (configs, units, allowed)
-}
-
 /// An artifact goes only once it is committed that nobody needs it.
 fn ask_before_collecting(keeper: &Keeper, events: mpsc::Sender<Envelope>) {
     keeper.ask_before_collecting(move |digest, bytes, why| {
@@ -185,6 +168,17 @@ fn ask_before_collecting(keeper: &Keeper, events: mpsc::Sender<Envelope>) {
             sent.is_ok() && verdict.await == Ok(Verdict::Accepted)
         })
     });
+}
+
+/// Says where the site is.
+fn announce(config: &SiteConfig, bound: SocketAddr, control: &Path) -> Result<(), RunError> {
+    let scheme = if config.devices.tls.is_some() { "https" } else { "http" };
+    let devices = format!("{scheme}://{bound}");
+    let endpoints = Endpoints { pid: std::process::id(), devices, control: control.to_owned() };
+    endpoints.write(&config.state).map_err(|error| RunError::Endpoints(config.state.display().to_string(), error))?;
+    info!(site = config.site, devices = %endpoints.devices, "running");
+    warn_if_insecure(config);
+    Ok(())
 }
 
 fn warn_if_insecure(config: &SiteConfig) {
@@ -265,7 +259,7 @@ fn follow(
     listing
 }
 
-async fn send(events: &mpsc::Sender<Envelope>, event: Event) {
+pub(super) async fn send(events: &mpsc::Sender<Envelope>, event: Event) {
     // the loop is gone only when the site stops
     let _ = events.send((event, None)).await;
 }

@@ -11,12 +11,14 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep_until};
 use tracing::{error, info, warn};
 
+use super::api;
 use super::clock::Clock;
 use super::control::{Answer, Asked, Query};
 use super::core::{Core, Stepped};
 use super::credentials::Notices;
 use super::outlook::Outlook;
 use super::report;
+use super::services::ServiceDesk;
 use super::site_file::{Said, Standing};
 use super::trouble::Trouble;
 use crate::artifact::Keeper;
@@ -25,11 +27,10 @@ use crate::device::{Attendance, Board, Context, Envelope};
 use crate::engine::Settings;
 use crate::intake::Manifests;
 use crate::intake::drops::DropLine;
+use crate::kube::Objects;
 use crate::model::{
-    ActionId, ArtifactSpec, ControllerId, Digest, Event, GateAllowance, GateKey, Listing, ServiceAllowance, SiteTime,
-    UnitJob, Verdict,
+    ActionId, ArtifactSpec, ControllerId, Digest, Event, GateAllowance, GateKey, Listing, SiteTime, Verdict,
 };
-use crate::services;
 use crate::store::{Batch, Handle, Recalled};
 
 /// At most so many events go into one step, so that one commit answers them soon.
@@ -53,12 +54,8 @@ pub(super) struct Shell {
     pub gates: watch::Sender<BTreeSet<GateKey>>,
     /// What gates may be asked.
     pub gates_allowed: watch::Sender<Rc<GateAllowance>>,
-    /// What is to be read for services.
-    pub configs: watch::Sender<services::Wanted>,
-    /// What is to be done about units.
-    pub units: watch::Sender<Vec<UnitJob>>,
-    /// What services may read.
-    pub services_allowed: watch::Sender<Rc<ServiceAllowance>>,
+    /// What is to be read and done for services.
+    pub services: ServiceDesk,
     /// Drops that wait or were refused.
     pub drops: Rc<RefCell<Vec<DropLine>>>,
     /// Counts commits.
@@ -74,6 +71,8 @@ pub(super) struct Shell {
     pub trouble: Option<Trouble>,
     pub site_file: Standing,
     pub said_by_file: watch::Receiver<Said>,
+    /// What is remembered of the API server, if one is followed.
+    pub objects: Option<Rc<Objects>>,
 }
 
 /// What woke the loop.
@@ -160,6 +159,7 @@ impl Shell {
         log(&batch);
         let due_soon = outlook.next_due.is_some() && now.site.since(self.saved_at) >= SAVE_EVERY;
         // after trouble only a commit shows that it is over
+        let rows = if self.objects.is_some() { batch.journal.clone() } else { Vec::new() };
         if !batch.is_empty() || due_soon || self.trouble.is_some() {
             batch.time = self.clock.saved(now.site);
             if let Err(error) = self.store.commit(batch).await {
@@ -172,6 +172,10 @@ impl Shell {
         }
         if self.trouble.take().is_some() {
             info!("the store works again");
+        }
+        if let Some(objects) = &self.objects {
+            objects.changed(outlook.objects.iter().cloned());
+            api::tell(objects, &rows);
         }
         self.publish(outlook);
         reply(answers, verdicts);
@@ -208,16 +212,7 @@ impl Shell {
             });
         }
         if let Some((watched, jobs)) = outlook.services {
-            self.configs.send_if_modified(|before| {
-                let changed = before.services != watched;
-                before.services = watched;
-                changed
-            });
-            self.units.send_if_modified(|before| {
-                let changed = *before != jobs;
-                *before = jobs;
-                changed
-            });
+            self.services.show(watched, jobs);
         }
         self.next_due = outlook.next_due;
         self.next_change = outlook.next_change;
@@ -246,6 +241,9 @@ impl Shell {
         let listing = tokio::task::spawn_blocking(move || manifests.list()).await.unwrap_or_default();
         let opening = self.rebuild(recalled, listing);
         self.keeper.report_again();
+        if let Some(objects) = &self.objects {
+            objects.read_again();
+        }
         self.take(opening).await;
     }
 
@@ -259,8 +257,7 @@ impl Shell {
             self.board.borrow_mut().clear();
         }
         self.core = Core::rebuild(recalled.snapshot, settings(&self.config), action_base());
-        // what was read is known to nobody any more
-        self.configs.send_modify(|configs| configs.again += 1);
+        self.services.say_again();
         let now = self.clock.site_now();
         let state = self.core.state();
         let known = state.gateways.iter();
@@ -270,7 +267,11 @@ impl Shell {
         let gateways = self.core.state().gateways.iter();
         gateways.filter(|(_, gateway)| gateway.duplicate).for_each(|(id, _)| presence.was_shared(id, now));
         drop(presence);
-        opening.extend([(Event::Started, None), (Event::Listed(listing), None)]);
+        opening.push((Event::Started, None));
+        if self.objects.is_some() {
+            opening.push((Event::ApiAwaited(self.config.kubernetes.cluster), None));
+        }
+        opening.push((Event::Listed(listing), None));
         opening
     }
 
@@ -299,8 +300,9 @@ impl Shell {
                 let progress = |digest: &Digest| self.keeper.progress(digest);
                 let drops = self.drops.borrow().clone();
                 let status = report::status(&self.config.site, state, now, progress, drops, self.counters());
+                let link = self.objects.as_deref().and_then(api::notice);
                 serde_json::to_vec(&report::Status {
-                    notices: self.notices.now(),
+                    notices: link.into_iter().chain(self.notices.now()).collect(),
                     clock: Some(self.clock.line()),
                     site_file: Some(self.site_file.line(now)),
                     pending: report::pending(&self.devices.strangers.borrow(), state, now),
@@ -312,6 +314,7 @@ impl Shell {
             Query::Accept(..) | Query::Order(..) => return Answer::Refused("ask again".into()),
             Query::Gateways => serde_json::to_vec(&report::gateways(state)),
             Query::Artifacts => serde_json::to_vec(&report::artifacts(state, |digest| self.keeper.progress(digest))),
+            Query::Object(name) => serde_json::to_vec(&report::object(state, self.clock.now(), &name)),
             Query::IsDropAccepted(manifest) => serde_json::to_vec(&state.drops.contains_key(&manifest)),
             Query::Journal(filter) => {
                 let page = self.store.journal_page(filter.span(), filter.limit, filter.keep(state)).await;
@@ -361,6 +364,7 @@ impl Shell {
 
     fn counters(&self) -> report::Counters {
         let (written, served) = (self.store.written(), self.devices.stats.now());
+        let (api_requests, api_writes) = self.objects.as_ref().map(|objects| objects.counts()).unwrap_or_default();
         report::Counters {
             commits: written.commits(),
             store_bytes: written.bytes(),
@@ -370,6 +374,8 @@ impl Shell {
             unknown: served.unknown,
             held_back: served.held_back,
             handshakes_failed: served.handshakes_failed,
+            api_requests,
+            api_writes,
         }
     }
 

@@ -26,7 +26,7 @@ pub(super) trait Record: Serialize + DeserializeOwned {
 
 impl Record for SiteRecord {
     const KIND: &'static str = "the site's record";
-    /// 2: there may be orders that stand, and the site may be silent, when no deadline runs.
+    /// 2: there may be orders that stand, the site may be silent, when no deadline runs, and it belongs to a cluster.
     const VERSION: u64 = 2;
     const OLDEST: u64 = 1;
 }
@@ -35,14 +35,14 @@ impl Record for SavedTime {
 }
 impl Record for GatewayRecord {
     const KIND: &'static str = "a gateway";
-    /// 2: declared by a drop. 3: accepted undeclared. 4: that its last attempt failed is remembered.
+    /// 2: declared by a drop. 3: accepted undeclared. 4: declared by the API; that its last attempt failed is remembered.
     const VERSION: u64 = 4;
     const OLDEST: u64 = 1;
 }
 impl Record for RolloutRecord {
     const KIND: &'static str = "a rollout";
     /// 2: sources in the network. 3: declared by a drop; it may be cancelled, for good. 4: waves with names, selectors,
-    /// approvals and what must be updated of them; windows, variants, spread and gates.
+    /// approvals and what must be updated of them; windows, variants, spread and gates; declared by the API, and deleted there.
     const VERSION: u64 = 4;
     const OLDEST: u64 = 1;
 }
@@ -58,7 +58,7 @@ impl Record for ArtifactRecord {
 impl Record for JournalEntry {
     const KIND: &'static str = "a journal row";
     /// 2: rows about drops, artifacts that are fetched and go, and cancelled rollouts. 3: about retries and rollbacks, silent
-    /// sites, edits that change nothing, and services.
+    /// sites, edits that change nothing, services, and the API.
     const VERSION: u64 = 3;
     const OLDEST: u64 = 1;
 }
@@ -147,6 +147,16 @@ mod tests {
         let deadlines = format!(r#"{{"download":{second},"install":{second},"confirm":{second}}}"#);
         let deadlines: crate::model::Deadlines = serde_json::from_str(&deadlines).unwrap();
         assert_eq!(deadlines.cancel.as_secs(), 1_800);
+    }
+
+    #[test]
+    fn records_of_before_the_api_are_still_read() {
+        let site = br#"[1,{"actionBase":"1000000001","actionNext":"1000000001","rolloutNext":1,"arrivals":0}]"#;
+        assert_eq!(decode::<SiteRecord>(site).unwrap().cluster, None);
+        let uid = "0b6f2d1e-00aa-4c51-9f00-0123456789ab".parse().unwrap();
+        let by_api = serde_json::to_string(&crate::model::DeclaredBy::Api(uid)).unwrap();
+        assert_eq!(by_api, r#"{"Api":"0b6f2d1e-00aa-4c51-9f00-0123456789ab"}"#);
+        assert_eq!((GatewayRecord::OLDEST, GatewayRecord::VERSION), (1, 4));
     }
 
     #[test]

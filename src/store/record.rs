@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 use crate::model::{
     ActionId, Amount, Approval, ArtifactSpec, Client, Config, ControllerId, DeclaredBy, Digest, FailedReason,
     GatewaySpec, Given, Identity, JournalEntry, Mark, Presence, RestartResult, RestartWhy, RolloutId, RolloutSpec,
-    Selector, ServiceName, ServiceSpec, SiteTime, SkippedReason, Source, StandingOrder, Sums, Texts, Version, WaveSpec,
+    Selector, ServiceName, ServiceSpec, SiteTime, SkippedReason, Source, StandingOrder, Sums, Texts, Uid, Version,
+    WaveSpec,
 };
 
 /// One transaction: what changed in one step.
@@ -115,6 +116,9 @@ pub struct SiteRecord {
     /// The poll interval that gateways were told last, so that a start with another one is noticed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub told: Option<Duration>,
+    /// The cluster that the site belongs to: the uid of its namespace there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<Uid>,
 }
 
 /// A gateway.
@@ -210,6 +214,9 @@ pub struct RolloutRecord {
     /// It was called off; never taken back.
     #[serde(default)]
     pub cancelled: bool,
+    /// Its object in the API was deleted.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub deleted: bool,
     /// Waves that a person approved on the spot.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub approved: BTreeSet<String>,

@@ -19,6 +19,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("gate", &["model", "names"]),
     ("intake", &["model", "resources", "inside", "watch"]),
     ("services", &["model", "inside", "watch"]),
+    ("kube", &["model", "resources"]),
     ("config", &["model", "resources"]),
     (
         "site",
@@ -33,6 +34,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "gate",
             "intake",
             "services",
+            "kube",
             "config",
         ],
     ),
@@ -50,6 +52,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "gate",
             "intake",
             "services",
+            "kube",
             "config",
             "site",
             "world",

@@ -22,3 +22,4 @@ mod simulate;
 mod store;
 #[path = "../support/transcript.rs"]
 mod transcript;
+mod why;

@@ -68,7 +68,8 @@ impl Download {
             | Verdict::OverQuota
             | Verdict::NotYet
             | Verdict::Contradicts(_)
-            | Verdict::Needed => false,
+            | Verdict::Needed
+            | Verdict::AnotherCluster(_) => false,
         }
     }
 

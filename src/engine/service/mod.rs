@@ -11,7 +11,9 @@ pub(super) use facts::{config, unit};
 
 use super::draft::Draft;
 use super::state::{Service, State};
-use crate::model::{DeclaredBy, ServiceName, ServiceSpec, SiteTime, UnitJob, UnitTask, Verdict, Watched, What};
+use crate::model::{
+    DeclaredBy, ServiceName, ServiceSpec, SiteTime, UnitJob, UnitName, UnitTask, Verdict, Watched, What,
+};
 
 /// Declared and forgotten services together; beyond it those that nobody declares any more are forgotten.
 const MOST_SERVICES: usize = 2_000;
@@ -44,10 +46,16 @@ pub(super) fn declare(draft: &mut Draft, name: ServiceName, spec: ServiceSpec, o
     });
 }
 
-/// What manifests no longer show is remembered, so that the same again restarts nothing.
-pub(super) fn unlist(draft: &mut Draft, listed: impl Fn(&ServiceName) -> bool) {
-    let gone =
-        |(name, service): &(&ServiceName, &Service)| service.listed && service.origin.is_manifest() && !listed(name);
+/// Another service of the API that restarts a unit already.
+pub(super) fn restarter<'s>(state: &'s State, unit: &UnitName, name: &ServiceName) -> Option<&'s ServiceName> {
+    let mut others = state.services.iter().filter(|(other, _)| *other != name);
+    let holds = |service: &Service| service.listed && service.origin.is_api() && service.spec.unit == *unit;
+    others.find(|(_, service)| holds(service)).map(|(name, _)| name)
+}
+
+/// What is no longer declared is remembered, so that the same again restarts nothing.
+pub(super) fn unlist(draft: &mut Draft, is_gone: impl Fn(&ServiceName, &DeclaredBy) -> bool) {
+    let gone = |(name, service): &(&ServiceName, &Service)| service.listed && is_gone(name, &service.origin);
     for name in draft.state.services.iter().filter(gone).map(|(name, _)| name.clone()).collect::<Vec<_>>() {
         draft.edit_service(&name, |service| service.listed = false);
     }

@@ -20,8 +20,8 @@ pub use rollout::{Frozen, Rollout, Tripped, Wave};
 pub use service::{Begun, LastRestart, Service, Standing};
 
 use crate::model::{
-    ActionId, Client, ControllerId, Digest, GateKey, Presence, Refusal, RolloutId, ServiceName, Settings, SiteTime,
-    Source, Sums, Version, poll_interval,
+    ActionId, Client, ControllerId, Digest, Dispute, GateKey, ObjectName, Presence, Refusal, RolloutId, ServiceName,
+    Settings, SiteTime, Source, Sums, Uid, Version, poll_interval,
 };
 
 /// Everything.
@@ -53,6 +53,21 @@ pub struct State {
     pub listed: bool,
     /// What the last list refused. Not on disk.
     pub refused: Vec<Refusal>,
+    /// What is known of the API server beside its objects. Not on disk.
+    pub api: Api,
+}
+
+/// What is known of the API server beside its objects. Not on disk: every start hears it again.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Api {
+    /// There is one, and it never gave a complete list to this site: it may have more gateways.
+    pub awaited: bool,
+    /// What it has and what could not be accepted.
+    pub refused: BTreeMap<ObjectName, Refusal>,
+    /// What it has and a manifest has too.
+    pub disputes: Vec<Dispute>,
+    /// Another cluster answered in its place last.
+    pub other_cluster: Option<Uid>,
 }
 
 /// Counters and marks of the site.
@@ -74,6 +89,8 @@ pub struct Site {
     pub silence_over: SiteTime,
     /// The poll interval that gateways were told last; what the site file says now may be another one.
     pub told: Option<Duration>,
+    /// The cluster that the site belongs to, once its API server gave a complete list.
+    pub cluster: Option<Uid>,
 }
 
 /// An artifact that was looked for.

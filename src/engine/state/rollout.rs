@@ -21,7 +21,7 @@ pub struct Rollout {
     pub spec: Rc<RolloutSpec>,
     /// How it was declared last.
     pub origin: DeclaredBy,
-    /// The last complete list showed it, or a drop declared it.
+    /// The last complete list of its origin showed it, or a drop declared it.
     pub listed: bool,
     /// Since when it is not.
     pub unlisted_at: Option<SiteTime>,
@@ -33,6 +33,8 @@ pub struct Rollout {
     pub tripped: Option<Tripped>,
     /// It was called off, for good.
     pub cancelled: bool,
+    /// Its object in the API was deleted: it is forgotten once nothing of it is under way.
+    pub deleted: bool,
     /// Waves that a person approved on the spot.
     pub approved: BTreeSet<String>,
     /// When it was done.

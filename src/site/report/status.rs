@@ -10,7 +10,7 @@ use super::{GuesserLine, PendingLine};
 use crate::artifact::Progress;
 use crate::engine::{self, Member, Phase, Rollout, Standing, State, Step, Steps, Summary, WaveView, steps, summary};
 use crate::intake::drops::DropLine;
-use crate::model::{ArtifactSpec, Digest, SiteTime, SkippedReason};
+use crate::model::{ArtifactSpec, Digest, Dispute, Refusal, SiteTime, SkippedReason};
 
 /// The site at a glance.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -129,6 +129,12 @@ pub struct Counters {
     /// TLS handshakes that failed or took too long.
     #[serde(default)]
     pub handshakes_failed: u64,
+    /// Requests to the API server.
+    #[serde(default)]
+    pub api_requests: u64,
+    /// And of these, writes.
+    #[serde(default)]
+    pub api_writes: u64,
 }
 
 /// A rollout.
@@ -267,9 +273,8 @@ pub fn status(
             total: count(state.gateways.len()),
             polling: count(state.gateways.values().filter(polling).count()),
         },
-        refused: state
-            .refused
-            .iter()
+        refused: refused(state)
+            .into_iter()
             .map(|refusal| RefusalLine { what: refusal.what.clone(), why: refusal.why.clone() })
             .collect(),
         drops,
@@ -278,6 +283,23 @@ pub fn status(
         guessers: Vec::new(),
         counters,
     }
+}
+
+/// What was refused in the manifests and in the API, and what they both declare.
+fn refused(state: &State) -> Vec<Refusal> {
+    let disputed = |dispute: &Dispute| Refusal {
+        what: dispute.manifest.name(),
+        why: format!(
+            "is in a manifest directory, and the API server has {} too; neither counts until one of the two is gone",
+            dispute.api.1.name()
+        ),
+    };
+    let in_api = state
+        .api
+        .refused
+        .values()
+        .map(|refusal| Refusal { what: format!("{} in the API", refusal.what), why: refusal.why.clone() });
+    state.refused.iter().cloned().chain(in_api).chain(state.api.disputes.iter().map(disputed)).collect()
 }
 
 pub(super) fn rollout_line(

@@ -288,3 +288,23 @@ fn a_wave_with_cancelled_members_is_judged_by_the_others() {
     assert_eq!(site.ask(&gateway), Ask::No, "it is no longer watched");
     assert_eq!(site.noted(What::WaveOpened), 1, "and nothing opens");
 }
+
+#[test]
+fn a_rollout_that_is_cancelled_in_its_last_soak_is_not_called_ready() {
+    let mut site = Site::rolling(1, |_| {});
+    site.update("g1");
+    cancel(&mut site);
+    site.wait(SOAK);
+    assert_eq!((site.main().ready_at, site.noted(What::RolloutReady)), (None, 0));
+}
+
+#[test]
+fn whoever_waits_for_an_old_cancellation_in_a_paused_rollout_is_told_of_the_pause() {
+    let mut site = cancelled_half_way(true);
+    site.rollouts.insert("next".into(), rollout("os", "3"));
+    site.list();
+    site.verify();
+    assert_eq!(site.at_in("next", "g1"), CANCELLING);
+    site.edit("next", |spec| spec.paused = true);
+    assert_eq!(site.at_in("next", "g1"), Step::Waiting(WaitingReason::Paused));
+}

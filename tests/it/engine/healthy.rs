@@ -231,3 +231,48 @@ fn saying_so_lifts_no_hold_and_what_it_does_next_counts_as_ever() {
     site.fail("g2");
     assert!(because_of(&site).ends_with("g2 failed its last update"), "{}", because_of(&site));
 }
+
+#[test]
+fn one_whose_id_two_machines_share_is_not_healthy() {
+    let mut site = healthy_pair();
+    site.happens(Event::Shared(id("g2"), true));
+    for (host, version) in [(1, "1"), (2, "5"), (1, "1")] {
+        let from = Some([10, 0, 0, host].into());
+        let data = [("os".into(), Some(version.into()))].into();
+        site.happens(Event::Attributes(id("g2"), Attributes { mode: AttributesMode::Merge, data, from }));
+    }
+    assert_eq!(site.at("g1"), MIN_HEALTHY);
+    assert!(because_of(&site).ends_with("g2 shares its id with another machine"), "{}", because_of(&site));
+    site.happens(Event::Shared(id("g2"), false));
+    assert_eq!(site.at("g1"), Step::Offered);
+}
+
+#[test]
+fn one_that_may_still_install_a_cancelled_update_is_not_healthy() {
+    let mut site = healthy_pair();
+    update_the_other(&mut site);
+    site.fetch("g2");
+    site.request("g2", Bytes::Some);
+    site.body_ended("g2");
+    site.edit("other", |spec| spec.cancelled = true);
+    site.wait(minutes(31));
+    assert!(site.board[&id("g2")].offer.is_none(), "its order is closed by force");
+    assert_eq!(site.at("g1"), MIN_HEALTHY);
+    let why = "g2 may be installing a cancelled update";
+    assert!(because_of(&site).ends_with(why), "{}", because_of(&site));
+    site.attributes("g2", AttributesMode::Merge, &[("plc", Some("6"))]);
+    assert_eq!(site.at("g1"), Step::Offered);
+}
+
+#[test]
+fn an_explanation_names_neither_the_gateway_itself_nor_one_that_is_no_longer_declared() {
+    let mut site = pair();
+    let third = GatewaySpec { name: "g3".into(), controller_id: id("g3"), ..site.gateways["g2"].clone() };
+    site.gateways.insert("g3".into(), third);
+    site.list();
+    site.everybody_polls();
+    site.gateways.remove("g2");
+    site.list();
+    site.quiet("g3");
+    assert_eq!(because_of(&site), "pair p: 0 others are healthy and free, 1 must be; g3 is not polling");
+}

@@ -79,3 +79,15 @@ fn whoever_leaves_does_not_lower_what_a_share_is_taken_of() {
     site.fail(&rest[1]);
     assert_eq!(site.main().tripped.as_ref().unwrap().limit, 2);
 }
+
+fn limit_reached(site: &Site) -> &str {
+    &site.journal.iter().find(|row| row.what == What::LimitReached).unwrap().detail
+}
+
+#[test]
+fn the_journal_says_how_many_failed_in_which_wave_and_how_many_may() {
+    let mut site = Site::rolling(4, strict);
+    let canary = site.canary();
+    site.fail(&canary);
+    assert_eq!(limit_reached(&site), "1 failed in wave 1, the limit is 1");
+}

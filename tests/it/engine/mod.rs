@@ -1,6 +1,8 @@
 //! The engine's rules, one test each, named after the rule. What happens to a site is said through the heart's one step.
 #![allow(clippy::unchecked_time_subtraction, reason = "of constants")]
 
+mod api;
+mod api_services;
 mod approvals;
 mod attempts;
 mod bench_first;

@@ -180,3 +180,13 @@ fn a_plan_counts_only_those_for_whom_there_is_a_file_as_the_freeze_does() {
     let after = of_main(&site);
     assert_eq!((after.total, after.in_flight.0, after.max_failures), said);
 }
+
+#[test]
+fn a_plan_without_the_pause_holds_nobody_back_because_of_it() {
+    let site = Site::rolling(1, |spec| spec.paused = true);
+    let spec = RolloutSpec { paused: false, ..site.rollouts["main"].clone() };
+    let intents = vec![Intent::Rollout(Identity("main".into()), spec.into())];
+    let (state, _) = declared(site.core.state(), Now { site: site.now, wall: None }, intents);
+    let after = plan(&state, main_id(&site), site.now).unwrap();
+    assert_eq!(after.waves[0].members[0].holds.filter(|holds| *holds != WaitingReason::WaveNotOpen), None);
+}

@@ -97,3 +97,15 @@ fn who_never_comes_back_in_its_soak_has_regressed_and_proves_nothing() {
     site.wait(OFFLINE_AFTER);
     assert_eq!((site.at(&canary), site.noted(What::WaveProven)), (Step::Failed(FailedReason::Regressed), 0));
 }
+
+#[test]
+fn who_came_back_after_the_start_and_falls_silent_has_no_time_to_boot_once_more() {
+    let mut site = Site::rolling(2, |_| {});
+    let canary = site.canary();
+    site.update(&canary);
+    site.restart_whole();
+    site.everybody_polls();
+    site.quiet(&canary);
+    site.wait(3 * POLL);
+    assert_eq!(site.at(&canary), Step::Failed(FailedReason::Regressed));
+}

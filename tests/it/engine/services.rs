@@ -15,7 +15,7 @@ use super::site::{Site, id};
 const SETTLE: Duration = Duration::from_secs(2);
 const MIN_INTERVAL: Duration = Duration::from_secs(10);
 
-fn spec() -> ServiceSpec {
+pub fn spec() -> ServiceSpec {
     ServiceSpec {
         config: vec!["/etc/edge/modbus".parse().unwrap()],
         unit: "modbus.service".parse().unwrap(),
@@ -33,8 +33,8 @@ fn config(text: &str) -> Rc<Config> {
 }
 
 /// A site with one service, and the unit as systemd would have it.
-struct Plant {
-    site: Site,
+pub struct Plant {
+    pub site: Site,
     /// The unit's runs so far.
     runs: u32,
     /// When it was started.
@@ -47,7 +47,7 @@ struct Plant {
 
 impl Plant {
     /// It is declared, and nothing was read yet.
-    fn declared() -> Self {
+    pub fn declared() -> Self {
         let mut site = Site::new();
         site.settings.services = Rc::new(lamplighter::model::ServiceAllowance {
             units: vec!["modbus*.service".parse().unwrap()],
@@ -77,6 +77,12 @@ impl Plant {
 
     fn mark(&self) -> Mark {
         Mark { invocation: format!("run-{}", self.runs), changed: u64::from(self.runs) }
+    }
+
+    /// This is read, and a minute goes by.
+    pub fn settles(&mut self, text: &str) {
+        self.reads(text);
+        self.wait(Duration::from_secs(60));
     }
 
     /// systemd does what is wanted of it, until nothing is.
@@ -114,7 +120,7 @@ impl Plant {
         self.works();
     }
 
-    fn restarts(&self) -> u32 {
+    pub fn restarts(&self) -> u32 {
         self.runs - 1
     }
 
@@ -122,12 +128,12 @@ impl Plant {
         self.site.journal.iter().filter(|row| row.what == what).count()
     }
 
-    fn phase(&self) -> ServicePhase {
+    pub fn phase(&self) -> ServicePhase {
         let state = self.site.core.state();
         service_phase(state, &state.services[&name()], self.site.now)
     }
 
-    fn reason(&self) -> Option<ServiceReason> {
+    pub fn reason(&self) -> Option<ServiceReason> {
         match self.phase() {
             ServicePhase::Ready => None,
             ServicePhase::Reconciling(reason, _) | ServicePhase::Stalled(reason, _) => Some(reason),
@@ -135,7 +141,7 @@ impl Plant {
     }
 }
 
-fn name() -> ServiceName {
+pub fn name() -> ServiceName {
     ServiceName("modbus".into())
 }
 

@@ -280,3 +280,87 @@ fn a_silence_without_a_rollout_is_noted_and_passes() {
     site.verify();
     assert_eq!((site.count(Step::Offered), site.count(OFFLINE)), (1, 0));
 }
+
+/// Ten gateways that nobody updates, and none else.
+fn ten() -> (Site, Vec<String>) {
+    let mut site = Site::new();
+    site.declare_gateways(10);
+    site.list();
+    site.everybody_polls();
+    let all = site.gateways.keys().cloned().collect();
+    (site, all)
+}
+
+#[test]
+fn it_is_over_when_no_more_than_15_of_a_hundred_are_left() {
+    let (mut site, _, control) = hall();
+    switch_off(&mut site, &control[..20]);
+    come_back(&mut site, &control[..16]);
+    assert!(silent(&site), "four of 24 are left");
+    come_back(&mut site, &control[16..17]);
+    assert!(!silent(&site), "three of 24 are left");
+}
+
+#[test]
+fn it_is_over_when_fewer_than_three_are_left_of_however_few() {
+    let (mut site, all) = ten();
+    switch_off(&mut site, &all[..5]);
+    assert!(silent(&site));
+    come_back(&mut site, &all[..2]);
+    assert!(silent(&site), "three of ten are left");
+    come_back(&mut site, &all[2..3]);
+    assert!(!silent(&site), "two of ten are left");
+}
+
+#[test]
+fn who_has_been_installing_for_more_than_a_day_is_no_witness() {
+    let mut site = Site::rolling(6, |spec| {
+        spec.strategy.waves = vec![WaveSpec::REST];
+        spec.deadlines.install = 5 * DAY;
+    });
+    let all: Vec<_> = site.gateways.keys().cloned().collect();
+    for gateway in &all {
+        site.download(gateway);
+    }
+    site.wait(2 * DAY);
+    switch_off(&mut site, &all[..4]);
+    assert!(!silent(&site));
+}
+
+#[test]
+fn who_runs_what_a_rollout_in_force_brought_is_no_witness_until_a_newer_one_is_to_replace_it() {
+    let mut site = Site::rolling(6, |spec| spec.strategy.waves = vec![WaveSpec::REST]);
+    let all: Vec<_> = site.gateways.keys().cloned().collect();
+    for gateway in &all {
+        site.update(gateway);
+    }
+    site.wait(2 * DAY);
+    switch_off(&mut site, &all[..4]);
+    assert!(!silent(&site), "however long ago it was");
+    come_back(&mut site, &all[..4]);
+    site.rollouts.insert("newer".into(), RolloutSpec { paused: true, ..rollout("os", "3") });
+    site.list();
+    site.verify();
+    switch_off(&mut site, &all[..4]);
+    assert!(silent(&site));
+}
+
+#[test]
+fn who_runs_what_was_called_off_or_given_up_is_a_witness_again() {
+    let cancelled = |spec: &mut RolloutSpec| spec.cancelled = true;
+    let for_others = |spec: &mut RolloutSpec| {
+        *spec = rollout("os", "3");
+        spec.selector.match_labels.insert("site".into(), "yard".into());
+    };
+    for edit in [cancelled as fn(&mut RolloutSpec), for_others] {
+        let mut site = Site::rolling(6, |spec| spec.strategy.waves = vec![WaveSpec::REST]);
+        let all: Vec<_> = site.gateways.keys().cloned().collect();
+        for gateway in &all {
+            site.update(gateway);
+        }
+        site.wait(2 * DAY);
+        site.edit("main", edit);
+        switch_off(&mut site, &all[..4]);
+        assert!(silent(&site));
+    }
+}

@@ -213,3 +213,19 @@ fn a_cap_that_is_lowered_while_an_offer_lies_holds_at_the_fetch() {
     assert_eq!(site.at("g1"), MAX_IN_FLIGHT);
     assert_eq!(site.fetch("g2"), Verdict::Deploy);
 }
+
+#[test]
+fn who_is_offered_first_counts_for_the_next_in_the_same_step() {
+    let site = lines(&["p", "p", "p"], |spec| spec.strategy.spread = Some(per_line(None, Some("2"))));
+    assert_eq!((site.count(Step::Offered), site.count(MIN_HEALTHY)), (1, 2));
+    assert_eq!((site.noted(What::Offered), site.noted(What::Withdrawn)), (1, 0), "no link was shown and taken back");
+}
+
+#[test]
+fn who_waits_for_a_person_or_for_power_hides_no_spread_that_can_never_be_met() {
+    let mut site = lines(&["p", "p", "p", "p"], |spec| spec.strategy.spread = Some(per_line(None, Some("100%"))));
+    site.hold("g1", true);
+    site.offline("g2");
+    assert_eq!(site.count(MIN_HEALTHY), 2);
+    assert!(matches!(site.phase(), Phase::Stalled(StalledReason::SpreadImpossible, _)), "{:?}", site.phase());
+}

@@ -139,3 +139,16 @@ fn deadlines_and_limits_change_at_once() {
     site.edit("main", |spec| spec.strategy.max_failures = amount("1"));
     assert!(site.main().tripped.is_some());
 }
+
+#[test]
+fn a_wave_for_nobody_that_is_added_once_all_have_a_place_that_opened_holds_nothing_up() {
+    let mut site = Site::rolling_on(4, |_| {});
+    let nobody = Selector { match_labels: [("site".into(), "moon".into())].into() };
+    site.edit("main", |spec| spec.strategy.waves.push(WaveSpec { selector: Some(nobody), ..wave("more", "1") }));
+    assert_eq!(waves(&site), [("1", 1), ("rest", 3)]);
+    for gateway in &site.rest() {
+        site.update(gateway);
+    }
+    site.wait(SOAK);
+    assert_eq!(site.phase(), Phase::Ready);
+}

@@ -218,6 +218,8 @@ fn the_failure_limit_also_counts_over_all_waves() {
     assert!(site.main().tripped.is_none());
     site.fail(&queue[2]);
     assert_eq!(site.main().tripped.as_ref().unwrap().wave, None);
+    let row = site.journal.iter().find(|row| row.what == What::LimitReached).unwrap();
+    assert_eq!(row.detail, "2 failed in total, the limit is 2");
 }
 
 #[test]
@@ -392,4 +394,17 @@ fn no_wave_opens_before_the_first_list() {
     assert!(site.main().frozen.as_ref().unwrap().waves[1].opened_at.is_none());
     site.list();
     assert_eq!(site.count(Step::Offered), 2);
+}
+
+#[test]
+fn the_journal_calls_a_wave_by_its_place_and_by_the_name_that_it_was_given() {
+    let named = WaveSpec { name: Some("bench".into()), ..WaveSpec::CANARY };
+    let mut site = Site::rolling(6, |spec| spec.strategy.waves = vec![named, WaveSpec::CANARY]);
+    for _ in 0..2 {
+        let next = site.main().members.iter().find(|(_, member)| member.step == Step::Offered).unwrap().0.to_string();
+        site.update(&next);
+        site.wait(SOAK);
+    }
+    let opened = site.journal.iter().filter(|row| row.what == What::WaveOpened).map(|row| row.detail.as_str());
+    assert_eq!(opened.collect::<Vec<_>>(), ["wave 1 (bench)", "wave 2", "wave 3"]);
 }

@@ -1,7 +1,7 @@
 //! A gateway played by hand: it speaks DDI as a careful client would, one step at a time.
 
 use std::io::Read as _;
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 
 use serde_json::{Value, json};
 
@@ -11,8 +11,16 @@ use super::wire::{ALL, Answer, PATIENCE, Request, begin, exchange};
 
 /// A gateway of a site.
 pub struct Device<'s> {
-    site: &'s Site,
+    of: Of<'s>,
     root: String,
+}
+
+/// Whose gateway it is.
+enum Of<'s> {
+    /// It is asked for its address.
+    Site(&'s Site),
+    /// All that is known of it.
+    Address(SocketAddr),
 }
 
 /// An order as the gateway reads it.
@@ -32,7 +40,13 @@ pub struct Order {
 impl<'s> Device<'s> {
     /// The gateway that people call `name`.
     pub fn new(site: &'s Site, name: &str) -> Self {
-        Self { site, root: format!("/DEFAULT/controller/v1/ctl-{name}") }
+        Self { of: Of::Site(site), root: format!("/DEFAULT/controller/v1/ctl-{name}") }
+    }
+
+    /// The same, of a site that is not here to ask.
+    #[allow(dead_code, reason = "for whoever plays hundreds of them in threads")]
+    pub fn at(address: SocketAddr, name: &str) -> Self {
+        Self { of: Of::Address(address), root: format!("/DEFAULT/controller/v1/ctl-{name}") }
     }
 
     /// Sends one request and reads the answer, or only `limit` bytes of its body.
@@ -44,7 +58,10 @@ impl<'s> Device<'s> {
     }
 
     fn over<T>(&self, target: &str, more: &[(&str, &str)], f: impl FnOnce(TcpStream, &str, &[(&str, &str)]) -> T) -> T {
-        let address = self.site.address();
+        let address = match self.of {
+            Of::Site(site) => site.address(),
+            Of::Address(address) => address,
+        };
         // links are followed as they are; here they all lead to the site itself
         let target = target.strip_prefix(&format!("http://{address}")).unwrap_or(target);
         let (host, token) = (address.to_string(), format!("TargetToken {TOKEN}"));
@@ -109,6 +126,18 @@ impl<'s> Device<'s> {
     pub fn fetch_at(&self, href: &str) -> Order {
         let answer = self.get(href);
         assert_eq!(answer.status, 200, "{answer:?}");
+        self.order(href, &answer)
+    }
+
+    /// The same, if it is still there.
+    #[allow(dead_code, reason = "for whoever plays hundreds of them in threads")]
+    pub fn try_fetch_at(&self, href: &str) -> Option<Order> {
+        let answer = self.get(href);
+        (answer.status == 200).then(|| self.order(href, &answer))
+    }
+
+    #[allow(clippy::unused_self)]
+    fn order(&self, href: &str, answer: &Answer) -> Order {
         let whole = answer.json();
         let artifact = &whole["deployment"]["chunks"][0]["artifacts"][0];
         let text = |value: &Value| value.as_str().unwrap().to_owned();

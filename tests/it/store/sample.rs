@@ -6,7 +6,7 @@ use std::time::Duration;
 use lamplighter::model::{
     ActionId, Amount, ArtifactKey, ArtifactSpec, Client, Config, ConfirmBy, ControllerId, Day, Deadlines, DeclaredBy,
     Digest, FailedReason, GatewaySpec, Given, Identity, JournalEntry, Mark, Method, Presence, RestartWhy, RolloutId,
-    RolloutSpec, Selector, ServiceName, ServiceSpec, SiteTime, Source, StandingOrder, Strategy, Sums, What,
+    RolloutSpec, Selector, ServiceName, ServiceSpec, SiteTime, Source, StandingOrder, Strategy, Sums, Uid, What,
     WhenClockUnknown, Window, Windows,
 };
 use lamplighter::store::{
@@ -149,6 +149,7 @@ pub fn site(n: u64) -> SiteRecord {
         silence: n.is_multiple_of(2).then_some(SiteTime(n)),
         silence_over: SiteTime(n / 2),
         told,
+        cluster: Some(Uid::new([7; 16])),
     }
 }
 
@@ -250,6 +251,7 @@ pub fn rollout(n: u64) -> RolloutRecord {
         frozen: None,
         tripped: None,
         cancelled: false,
+        deleted: false,
         approved: ["1".to_owned()].into(),
         ready_at: None,
         backs: Vec::new(),

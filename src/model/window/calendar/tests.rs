@@ -35,6 +35,29 @@ fn utc(ms: i64) -> String {
     Timestamp::from_millisecond(ms).unwrap().to_string()
 }
 
+#[test]
+fn a_window_has_room_from_its_start_to_its_last_start_also_over_midnight() {
+    let room = |start, end, last| window(&Day::ALL, start, end, last, "UTC").list[0].room().as_secs() / 60;
+    assert_eq!((room("22:00", "22:05", None), room("22:00", "04:00", None)), (5, 360));
+    assert_eq!((room("22:00", "04:00", Some("22:30")), room("22:00", "04:00", Some("01:00"))), (30, 180));
+    assert_eq!(room("00:00", "24:00", None), 1_440);
+}
+
+#[test]
+fn a_window_that_could_never_let_anything_start_is_refused_with_what_to_write_instead() {
+    let refused = |days: &[Day], start, end, last: Option<&str>| {
+        let days = days.iter().copied().collect();
+        Window::new(days, (time(start), time(end)), last.map(time), None).unwrap_err().to_string()
+    };
+    assert!(refused(&[], "22:00", "04:00", None).contains("name days from Mon to Sun"));
+    assert!(refused(&Day::ALL, "24:00", "04:00", None).contains("write 00:00"));
+    assert!(refused(&Day::ALL, "22:00", "22:00", None).contains("00:00 to 24:00"));
+    for outside in ["21:00", "22:00", "05:00"] {
+        let why = refused(&Day::ALL, "22:00", "04:00", Some(outside));
+        assert!(why.contains("between start and end"), "{outside}: {why}");
+    }
+}
+
 /// Every change in a span of time: when, and what to.
 fn changes(windows: &Windows, from: &str, to: &str) -> Vec<(String, WindowState)> {
     let (mut at, to) = (ms(from), ms(to));

@@ -1,0 +1,104 @@
+//! One watch over the objects of one kind, from where the list ended.
+
+use serde::Deserialize;
+use serde_json::{Value, from_slice, from_value};
+use tracing::warn;
+
+use super::cluster::path;
+use super::connection::{Api, Lines, given_up_after};
+use super::fault::Fault;
+use super::item::{Item, Kind, Line, Meta};
+use super::objects::Objects;
+use super::settings::Patience;
+use crate::model::Labels;
+
+/// A watch under way.
+pub(super) struct Watch {
+    kind: Kind,
+    lines: Lines,
+}
+
+/// What a watch says.
+pub(super) enum Seen {
+    /// It is there, as it is now.
+    There(Box<Item>),
+    /// It is not in the watch any more, as it was last.
+    Away(Box<Item>),
+    /// Nothing happened until this version.
+    Nothing(String),
+    /// The watch ended in order.
+    End,
+}
+
+impl Watch {
+    /// Begins where a list or another watch ended.
+    pub async fn begin(
+        api: &Api,
+        objects: &Objects,
+        kind: Kind,
+        selector: &Labels,
+        version: &str,
+    ) -> Result<Self, Fault> {
+        let (least, most) = Patience::WATCH;
+        let seconds = fastrand::u64(least..=most);
+        let query = format!("watch=1&allowWatchBookmarks=true&resourceVersion={version}&timeoutSeconds={seconds}");
+        objects.count(false);
+        let lines = api.lines(&path(api, kind, selector, &query), given_up_after(seconds)).await?;
+        Ok(Self { kind, lines })
+    }
+
+    /// What is said next.
+    pub async fn next(&mut self) -> Result<Seen, Fault> {
+        loop {
+            let Some(line) = self.lines.next().await? else { return Ok(Seen::End) };
+            if line.trim_ascii().is_empty() {
+                continue;
+            }
+            let line: Line = from_slice(&line).map_err(Fault::garbled)?;
+            match line.what.as_str() {
+                "ADDED" | "MODIFIED" | "DELETED" => {
+                    let away = line.what == "DELETED";
+                    match from_value::<Item>(line.object) {
+                        Ok(item) if away => return Ok(Seen::Away(item.into())),
+                        Ok(item) => return Ok(Seen::There(item.into())),
+                        // one that nobody can read must not hide the others
+                        Err(error) => warn!(kind = self.kind.name(), %error, "an object of the API is not understood"),
+                    }
+                }
+                "BOOKMARK" => {
+                    if let Some(version) = version(line.object) {
+                        return Ok(Seen::Nothing(version));
+                    }
+                }
+                "ERROR" => return Err(error(&line.object)),
+                _ => {}
+            }
+        }
+    }
+}
+
+fn version(object: Value) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Bookmark {
+        metadata: BookmarkMeta,
+    }
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct BookmarkMeta {
+        resource_version: String,
+    }
+    from_value::<Bookmark>(object).ok().map(|bookmark| bookmark.metadata.resource_version).filter(|v| !v.is_empty())
+}
+
+/// An error inside a stream that began well: most often that the version is too old.
+fn error(status: &Value) -> Fault {
+    let code = status.get("code").and_then(Value::as_u64).and_then(|code| u16::try_from(code).ok()).unwrap_or(500);
+    Fault::refused(code, status.to_string().as_bytes())
+}
+
+impl Meta {
+    /// The version from which a watch goes on behind this object.
+    pub fn version(&self) -> &str {
+        &self.resource_version
+    }
+}

@@ -1,0 +1,175 @@
+//! What is said in the API about its objects.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde_json::{Map, Value};
+
+use super::gateways::{newest, reason};
+use crate::engine::{self, Gateway, Member, Phase, Rollout, State, Step, summary};
+use crate::kube::{Condition, Report, Truth};
+use crate::model::{ArtifactSpec, ControllerId, DeclaredBy, Dispute, Identity, Now, ObjectName, Presence};
+use crate::resources::{
+    ArtifactStatus, EdgeGatewayStatus, FailureStatus, OtaRolloutStatus, Summary, UpdateStatus, WaveStatus,
+};
+
+/// So many failures are named, the newest first.
+const MOST_FAILURES: usize = 10;
+/// Words of gateways are cut here.
+const LONGEST: usize = 256;
+
+/// What the site says about an object; none if it does not have it.
+pub fn object(state: &State, now: Now, name: &ObjectName) -> Option<Report> {
+    if let Some(dispute) = state.api.disputes.iter().find(|dispute| dispute.api.1.object() == *name) {
+        return Some(disputed(dispute));
+    }
+    match name {
+        ObjectName::Rollout(identity) => rollout(state, now, identity),
+        ObjectName::Gateway(name) => gateway(state, name),
+        ObjectName::Service(_) => None,
+    }
+}
+
+fn disputed(dispute: &Dispute) -> Report {
+    let why = format!(
+        "{} is in a manifest directory of the site too; neither counts until one of the two is gone",
+        dispute.manifest.name()
+    );
+    let conditions = ready("Stalled", "DeclaredTwice", &why);
+    Report { uid: dispute.api.0, conditions: conditions.into(), fields: Map::new() }
+}
+
+/// The three conditions that kstatus knows: one of them holds.
+fn ready(which: &str, reason: &str, message: &str) -> [Condition; 3] {
+    ["Ready", "Reconciling", "Stalled"].map(|kind| {
+        let holds = kind == which;
+        // a rollout that is not ready says there why: it is the condition that people look at
+        let speaks = holds || kind == "Ready";
+        Condition::new(kind, holds, reason, if speaks { message } else { "" })
+    })
+}
+
+fn rollout(state: &State, now: Now, identity: &Identity) -> Option<Report> {
+    let is_it = |rollout: &&Rollout| !rollout.replaced && rollout.identity == *identity;
+    let rollout = state.rollouts.values().find(is_it)?;
+    let DeclaredBy::Api(uid) = rollout.origin else { return None };
+    let (which, reason, message) = match engine::phase(state, rollout, now.site) {
+        Phase::Ready => ("Ready", "Done".into(), String::new()),
+        // a countdown would be news all the time; until when is in the wave
+        Phase::Reconciling(crate::model::ReconcilingReason::Soaking, _) => {
+            ("Reconciling", "Soaking".into(), "the wave is updated and is being watched".into())
+        }
+        Phase::Reconciling(reason, message) => ("Reconciling", reason.to_string(), message),
+        Phase::Stalled(reason, message) => ("Stalled", reason.to_string(), message),
+    };
+    let status = OtaRolloutStatus {
+        summary: Some(counts(rollout)),
+        wave: wave(state, rollout, now),
+        artifact: Some(ArtifactStatus { state: artifact(state, rollout).into() }),
+        failures: failures(state, rollout),
+        ..OtaRolloutStatus::default()
+    };
+    Some(Report { uid, conditions: ready(which, &reason, &message).into(), fields: fields(&status) })
+}
+
+fn fields(status: &impl serde::Serialize) -> Map<String, Value> {
+    match serde_json::to_value(status) {
+        Ok(Value::Object(fields)) => fields,
+        _ => Map::new(),
+    }
+}
+
+fn counts(rollout: &Rollout) -> Summary {
+    let counted = summary(rollout);
+    let count = |number: u32| i32::try_from(number).unwrap_or(i32::MAX);
+    Summary {
+        total: count(counted.total),
+        pending: count(counted.pending),
+        updating: count(counted.updating),
+        updated: count(counted.updated),
+        failed: count(counted.failed),
+        skipped: count(counted.skipped),
+        offline: count(counted.offline),
+        rolled_back: count(counted.rolled_back),
+    }
+}
+
+fn wave(state: &State, rollout: &Rollout, now: Now) -> Option<WaveStatus> {
+    let (at, of, until) = engine::wave_now(state, rollout)?;
+    let number = |number: usize| i32::try_from(number).unwrap_or(i32::MAX);
+    let soak_until = until.and_then(|until| {
+        let left = Duration::from_secs(until.since(now.site).as_secs());
+        let wall = Timestamp::from_millisecond(now.wall?).ok()?.checked_add(left).ok()?;
+        Some(format!("{wall:.0}"))
+    });
+    Some(WaveStatus { index: number(at + 1), of: number(of), soak_until })
+}
+
+/// Of several files the furthest behind.
+fn artifact(state: &State, rollout: &Rollout) -> &'static str {
+    let of = |file: &ArtifactSpec| match state.artifacts.get(&file.key.digest) {
+        Some(known) if known.failed.is_some() => (0, "Failed"),
+        Some(known) if known.sums.is_some() => (2, "Verified"),
+        _ => (1, "Wanted"),
+    };
+    let furthest = engine::files_in_use(state, rollout).map(of).min();
+    furthest.unwrap_or_else(|| of(&rollout.spec.artifact)).1
+}
+
+fn failures(state: &State, rollout: &Rollout) -> Vec<FailureStatus> {
+    let failed = rollout.members.iter().filter(|(_, member)| matches!(member.step, Step::Failed(_)));
+    let mut failed: Vec<_> = failed.collect();
+    failed.sort_by_key(|(_, member)| std::cmp::Reverse(member.since));
+    let line = |(id, member): (&ControllerId, &Member)| FailureStatus {
+        gateway: state.gateways.get(id).map_or_else(|| id.to_string(), |gateway| gateway.spec.name.clone()),
+        reason: reason(member).unwrap_or_default(),
+        message: member.message.as_deref().unwrap_or_default().chars().take(LONGEST).collect(),
+    };
+    failed.into_iter().take(MOST_FAILURES).map(line).collect()
+}
+
+fn gateway(state: &State, name: &str) -> Option<Report> {
+    let named = |(_, gateway): &(_, &Gateway)| gateway.spec.name == name && gateway.origin.is_api();
+    let found = || state.gateways.iter().filter(named);
+    let (id, gateway) = found().find(|(_, gateway)| gateway.listed).or_else(|| found().next())?;
+    let DeclaredBy::Api(uid) = gateway.origin else { return None };
+    let membership = newest(state, id);
+    let (which, why, message) = standing(membership.map(|(_, member)| member));
+    let mut conditions: Vec<Condition> = vec![online(gateway.presence)];
+    conditions.extend(ready(which, &why, message));
+    let artifacts = state.rollouts.values().map(|rollout| &rollout.spec.artifact.key.name);
+    let versions = artifacts
+        .filter_map(|name| Some((name.clone(), state.settings.version_of(gateway, name)?.to_string())))
+        .collect();
+    let update = membership.map(|(rollout, member)| UpdateStatus {
+        rollout: rollout.identity.to_string(),
+        step: member.step.name().into(),
+        reason: reason(member),
+        attempt: member.attempts.into(),
+        action: member.action.as_ref().map(|action| action.id.get()),
+    });
+    let status = EdgeGatewayStatus { versions, update, ..EdgeGatewayStatus::default() };
+    Some(Report { uid, conditions, fields: fields(&status) })
+}
+
+fn online(presence: Presence) -> Condition {
+    let (status, reason) = match presence {
+        Presence::Polling | Presence::Quiet => (Truth::True, "Polling"),
+        Presence::Offline => (Truth::False, "Silent"),
+        Presence::Never => (Truth::Unknown, "NeverSeen"),
+    };
+    Condition::new("Online", status, reason, "")
+}
+
+/// How a gateway stands by its part in the newest rollout.
+fn standing(member: Option<&Member>) -> (&'static str, String, &str) {
+    let Some(member) = member else { return ("Ready", "NoRollout".into(), "") };
+    let word = reason(member).unwrap_or_else(|| member.step.name().into());
+    match member.step {
+        Step::Updated | Step::Skipped(_) => ("Ready", word, ""),
+        Step::Failed(reason) => ("Stalled", word, member.message.as_deref().unwrap_or(reason.meaning())),
+        Step::RolledBack => ("Stalled", word, "it is back on the version that it had before"),
+        Step::Waiting(reason) => ("Reconciling", word, reason.meaning()),
+        _ => ("Reconciling", word, ""),
+    }
+}
