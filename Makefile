@@ -1,5 +1,5 @@
 # `make check` is the inner loop, `make test` everything, cheap first. See CONTRIBUTING.md.
-.PHONY: check test test-props test-core test-memory test-cluster test-real release bench
+.PHONY: check test test-props test-core test-memory test-services test-cluster test-real release bench
 
 CARGO_TEST := cargo test --locked
 
@@ -13,7 +13,7 @@ check:
 	$(SIM)
 	$(CARGO_TEST) --test it engine::
 
-test: check test-props test-core test-memory test-cluster test-real
+test: check test-props test-core test-memory test-services test-cluster test-real
 
 # What must hold whatever happens, in 10,000 cases: six tests, two minutes of processor time.
 test-props:
@@ -28,6 +28,12 @@ test-core:
 test-memory:
 	tests/memory/run.sh
 	tests/memory/tls.sh
+
+# What is shipped, with a real systemd in namespaces of its own, installed from Debian's packages if it is missing: how often units
+# are really restarted. Needs root.
+test-services:
+	binary=$$(release/build.sh --or-dynamic) && LAMPLIGHTER=$$binary tests/services/run.sh \
+		$(CARGO_TEST) --test services -- --test-threads=3
 
 # The binary and a real API server, built from its Go modules if it is not there: some minutes the first time. Each test has a
 # server of its own.
@@ -50,6 +56,6 @@ release:
 bench:
 	fuzz/run.sh 30
 	tests/real/install.sh
-	binary=$$(release/build.sh) && LAMPLIGHTER=$$binary cargo bench --locked --bench figures
+	binary=$$(release/build.sh) && LAMPLIGHTER=$$binary tests/services/run.sh cargo bench --locked --bench figures
 	tests/memory/tls.sh 64Mi
 	$(CARGO_TEST) --profile bench --test it fetch::bench -- --ignored --nocapture --test-threads=1

@@ -8,6 +8,7 @@ mod gates;
 mod kubernetes;
 mod load;
 mod registration;
+mod services;
 mod tls;
 mod tokens;
 mod uplink;
@@ -32,6 +33,7 @@ pub use gates::TypedGates;
 pub use kubernetes::{Kubernetes, TypedKubernetes};
 pub use load::{Load, TypedConnections, TypedDownloads};
 pub use registration::TypedRegistration;
+pub use services::{Services, TypedServices};
 pub use tls::{Tls, TypedTls};
 pub use tokens::{Tokens, TypedTokens};
 pub use uplink::{TypedUplink, Uplink};
@@ -63,6 +65,8 @@ pub struct SiteConfig {
     pub uplink: Uplink,
     /// The API server that it follows.
     pub kubernetes: Kubernetes,
+    /// What services may read and restart.
+    pub services: Services,
 }
 
 /// How gateways are reached, checked.
@@ -154,6 +158,7 @@ pub struct TypedSiteConfig {
     pub gates: Option<TypedGates>,
     pub uplink: Option<TypedUplink>,
     pub kubernetes: Option<TypedKubernetes>,
+    pub services: Option<TypedServices>,
 }
 
 /// `intake` as typed.
@@ -317,6 +322,7 @@ impl TypedSiteConfig {
             gates: self.gates.unwrap_or_default().check()?,
             uplink: self.uplink.unwrap_or_default().check(base)?,
             kubernetes: self.kubernetes.unwrap_or_default().check(base)?,
+            services: self.services.unwrap_or_default().check()?,
         })
     }
 }

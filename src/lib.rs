@@ -13,6 +13,8 @@ pub mod kube;
 pub mod model;
 mod names;
 pub mod resources;
+pub mod services;
 pub mod site;
 pub mod store;
+mod watch;
 pub mod world;

@@ -74,6 +74,8 @@ impl Heart {
             download_slots: 24,
             max_in_flight: 100,
             version_keys: BTreeMap::new(),
+            node: None,
+            services: Default::default(),
             time_zone: Zone::utc(),
         };
         let core = Core::rebuild(Snapshot::default(), settings, ActionId::base(1));

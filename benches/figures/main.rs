@@ -16,6 +16,7 @@ mod quiet;
 mod rate;
 mod rollout;
 mod serve;
+mod services;
 mod site;
 mod slow;
 mod start;
@@ -67,6 +68,7 @@ fn main() -> ExitCode {
     group("slow", &|_| slow::measure(binary));
     group("crowd", &|table| crowd::measure(table, binary));
     group("fifty", &|table| fifty::measure(table, binary));
+    group("services", &|_| services::measure());
     group("rollout", &|table| rollout::measure(table, binary));
     table.verdict()
 }

@@ -47,6 +47,8 @@ impl AtRest {
             download_slots: config.as_ref().map_or(Load::DOWNLOADS, |config| config.devices.load.downloads),
             max_in_flight: config.as_ref().map_or(SiteConfig::MAX_IN_FLIGHT, |config| config.max_in_flight),
             version_keys: config.as_ref().map(|config| config.devices.version_keys.clone()).unwrap_or_default(),
+            node: config.as_ref().and_then(|config| config.services.node.clone()),
+            services: config.as_ref().map(|config| config.services.allowance.clone()).unwrap_or_default().into(),
             time_zone: config.as_ref().map_or_else(Zone::utc, |config| config.time_zone.clone()),
         };
         let name = config.map_or_else(|| state.display().to_string(), |config| config.site);

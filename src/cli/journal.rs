@@ -34,6 +34,9 @@ pub struct JournalArgs {
     /// Only rows of this gateway, by its name or controller id
     #[arg(long, value_name = "NAME")]
     gateway: Option<String>,
+    /// Only rows of this service
+    #[arg(long, value_name = "NAME")]
+    service: Option<String>,
     /// Only rows of this kind
     #[arg(long, value_name = "KIND", value_parser = kinds(), ignore_case = true)]
     what: Option<What>,
@@ -77,6 +80,7 @@ pub(super) fn run(args: &JournalArgs, out: &mut impl Write) -> anyhow::Result<Ex
         after: args.all.then_some(0),
         rollout: args.rollout.clone(),
         gateway: args.gateway.clone(),
+        service: args.service.clone(),
         what: args.what,
         since: args.since,
     };
@@ -224,7 +228,8 @@ impl Printed {
 fn entry(row: &JournalRowLine, screen: Screen, out: &mut impl Write) -> anyhow::Result<()> {
     let [time, kind, ..] = cells(row);
     writeln!(out, "{time}  {}", what(kind, screen))?;
-    let about: Vec<&str> = [&row.rollout, &row.gateway].into_iter().flatten().map(String::as_str).collect();
+    let about: Vec<&str> =
+        [&row.rollout, &row.gateway, &row.service].into_iter().flatten().map(String::as_str).collect();
     let parts = [about.join(", "), row.detail.clone()];
     let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     if !parts.is_empty() {
@@ -250,6 +255,6 @@ fn cells(row: &JournalRowLine) -> [&str; 4] {
         row.time.as_deref().unwrap_or("no clock"),
         &row.what,
         row.rollout.as_deref().unwrap_or("-"),
-        row.gateway.as_deref().unwrap_or("-"),
+        row.gateway.as_ref().or(row.service.as_ref()).map_or("-", String::as_str),
     ]
 }

@@ -27,10 +27,12 @@ mod pause;
 mod plan;
 mod prose;
 mod report;
+mod restart;
 mod resume;
 mod retry;
 mod run;
 mod screen;
+mod services;
 pub mod simulate;
 mod status;
 mod style;
@@ -42,6 +44,7 @@ mod watch;
 mod waves;
 mod why;
 mod why_rollout;
+mod why_service;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -86,6 +89,7 @@ enum Command {
     Resume(resume::ResumeArgs),
     Cancel(cancel::CancelArgs),
     Retry(retry::RetryArgs),
+    Restart(restart::RestartArgs),
     Hold(hold::HoldArgs),
     Unhold(unhold::UnholdArgs),
     Check(check::Args),
@@ -120,6 +124,7 @@ pub fn main() -> ExitCode {
         Command::Resume(args) => resume::run(&args, &mut out),
         Command::Cancel(args) => cancel::run(&args, &mut out),
         Command::Retry(args) => retry::run(&args, &mut out),
+        Command::Restart(args) => restart::run(&args, &mut out),
         Command::Hold(args) => hold::run(&args, &mut out),
         Command::Unhold(args) => unhold::run(&args, &mut out),
         Command::Check(args) => check::run(&args, &mut out),

@@ -15,7 +15,7 @@ use crate::site::report::{
     self, ClockLine, Counters, GatewayCount, GatewayLine, GatewayList, RolloutLine, SiteFileLine, Status,
 };
 
-/// Show how the site's rollouts stand, and what was refused
+/// Show how the site's rollouts and services stand, and what was refused
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Without a running site it says how they stood when the store was last written.\n\nExamples:\n  \
@@ -85,10 +85,13 @@ fn text(shown: &Shown) -> String {
     }
     text += "\n";
     if status.rollouts.is_empty() {
-        text += &paragraph("", "no rollouts; an OtaRollout in a manifest directory makes one");
+        if status.services.is_empty() {
+            text += &paragraph("", "no rollouts; an OtaRollout in a manifest directory makes one");
+        }
     } else {
         text += &rollouts(&status.rollouts);
     }
+    text += &super::services::text(&status.services);
     text += &orders(status);
     if let Some(list) = &shown.gateway_list {
         text += "\n";

@@ -1,4 +1,4 @@
-//! `lamplighter why GATEWAY|rollout/NAME`: why it is where it is, and what would change that.
+//! `lamplighter why GATEWAY|rollout/NAME|service/NAME`: why it is where it is, and what would change that.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -13,12 +13,12 @@ use crate::engine::Awaited;
 use crate::model::Texts;
 use crate::site::report::{self, ExpectedLine, JournalLine, MemberWhy, OrderLine, ROWS_FOR_WHY, Why};
 
-/// Explain where one gateway or one rollout stands, and what would change that
+/// Explain where one gateway, rollout or service stands, and what would change that
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Without a running site it says how it stood when the store was last written.\n\nExamples:\n  \
-    lamplighter why press-1\n  lamplighter why press-1 --watch\n  lamplighter why rollout/press-fw")]
+    lamplighter why press-1\n  lamplighter why press-1 --watch\n  lamplighter why rollout/press-fw\n  lamplighter why service/modbus-bridge")]
 pub struct WhyArgs {
-    /// A gateway's name or controller id, or `rollout/` and a rollout's name
+    /// A gateway's name or controller id, or `rollout/` or `service/` and the name of one
     #[arg(value_name = "GATEWAY")]
     gateway: String,
     #[command(flatten)]
@@ -33,6 +33,9 @@ pub struct WhyArgs {
 pub(super) fn run(args: &WhyArgs, out: &mut impl Write) -> anyhow::Result<ExitCode> {
     if let Some(rollout) = args.gateway.strip_prefix("rollout/") {
         return super::why_rollout::run(rollout, &args.site, args.watch, args.output, out);
+    }
+    if let Some(service) = args.gateway.strip_prefix("service/") {
+        return super::why_service::run(service, &args.site, args.watch, args.output, out);
     }
     let name = percent_encoding::utf8_percent_encode(&args.gateway, percent_encoding::NON_ALPHANUMERIC);
     let path = format!("/v1/why/{name}");

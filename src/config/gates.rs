@@ -26,7 +26,10 @@ impl TypedGates {
     }
 }
 
-fn all<T: std::str::FromStr<Err = Invalid>>(field: &str, typed: Option<Vec<String>>) -> Result<Vec<T>, FieldError> {
+pub(super) fn all<T: std::str::FromStr<Err = Invalid>>(
+    field: &str,
+    typed: Option<Vec<String>>,
+) -> Result<Vec<T>, FieldError> {
     let one = |(index, text): (usize, String)| {
         text.parse().map_err(|error: Invalid| FieldError::new(format!("{field}[{index}]"), error.0))
     };

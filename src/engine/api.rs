@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::draft::Draft;
 use super::state::Rollout;
-use super::{cancel, declare, dispute};
+use super::{cancel, declare, dispute, service};
 use crate::model::{
     ApiFact, ApiListing, ControllerId, DeclaredBy, Identity, Intent, ObjectName, Refusal, RolloutId, Uid, Verdict, What,
 };
@@ -98,6 +98,14 @@ fn declared(draft: &mut Draft, uid: Uid, intent: Intent) {
         Intent::Rollout(identity, spec) => {
             declare::rollout(draft, identity, *spec, DeclaredBy::Api(uid));
         }
+        Intent::Service(service, spec) => {
+            if let Some(other) = service::restarter(draft.state, &spec.unit, &service) {
+                let what = name.to_string();
+                let why = format!("the unit {} is restarted by EdgeService/{other} already", spec.unit);
+                return refused(draft, name, Refusal { what, why });
+            }
+            service::declare(draft, service, *spec, DeclaredBy::Api(uid));
+        }
     }
 }
 
@@ -131,6 +139,7 @@ fn gone(draft: &mut Draft, name: &ObjectName) {
         ObjectName::Gateway(name) => {
             draft.unlist_gateways(|_, gateway| gateway.origin.is_api() && gateway.spec.name == *name);
         }
+        ObjectName::Service(name) => service::unlist(draft, |other, origin| origin.is_api() && other == name),
     }
 }
 
@@ -139,7 +148,7 @@ fn gone(draft: &mut Draft, name: &ObjectName) {
 fn deleted(draft: &mut Draft, uid: Uid, name: &ObjectName) {
     let rollout = match name {
         ObjectName::Rollout(identity) => current(draft, identity).map(|id| (id, identity)),
-        ObjectName::Gateway(_) => None,
+        ObjectName::Gateway(_) | ObjectName::Service(_) => None,
     };
     gone(draft, name);
     let Some((id, identity)) = rollout else { return };
@@ -160,6 +169,7 @@ fn current(draft: &Draft, identity: &Identity) -> Option<RolloutId> {
 
 fn unlist(draft: &mut Draft, is_gone: impl Fn(DeclaredBy) -> bool) {
     draft.unlist_gateways(|_, gateway| is_gone(gateway.origin));
+    service::unlist(draft, |_, origin| is_gone(*origin));
     let gone = |(_, rollout): &(&RolloutId, &Rollout)| rollout.listed && is_gone(rollout.origin);
     for id in draft.state.rollouts.iter().filter(gone).map(|(id, _)| *id).collect::<Vec<_>>() {
         draft.unlist_rollout(id);

@@ -4,6 +4,7 @@ use super::draft::Draft;
 use super::state::{Artifact, Gateway, Member, Step};
 use super::{
     api, attributes, cancel, contact, declare, download, dropped, duplicate, feedback, gate, listing, needs, order,
+    service,
 };
 use crate::model::{ArtifactFact, ControllerId, Digest, Event, Presence, Settings, Verdict, What};
 
@@ -37,6 +38,8 @@ pub fn apply(draft: &mut Draft, event: Event) -> Verdict {
         Event::BodyEnded(gateway, digest, bytes) => download::body_ended(draft, &gateway, &digest, bytes),
         Event::Feedback(gateway, action, word) => return feedback::apply(draft, &gateway, action, word),
         Event::CancelFeedback(gateway, action, word) => return cancel::answered(draft, &gateway, action, &word),
+        Event::Config(name, spec, fact) => return service::config(draft, &name, &spec, fact),
+        Event::Unit(name, job, fact) => return service::unit(draft, &name, job, fact),
         Event::Registered(newcomer, by) => return declare::newcomer(draft, *newcomer, by),
         Event::Order(order, who) => return order::apply(draft, order, &who),
     }
@@ -63,6 +66,7 @@ fn started(draft: &mut Draft) {
     }
     tell_interval(draft);
     stood_still(draft);
+    draft.touch_services();
 }
 
 /// What was known of gateways and gates is as old as the standstill: whoever should count as healthy must poll again.
@@ -89,6 +93,7 @@ fn configured(draft: &mut Draft, settings: Settings, detail: String) {
     }
     draft.note(What::SiteFileChanged, detail);
     draft.touch_all();
+    draft.touch_services();
 }
 
 /// Gateways come at the interval that they were told until they have heard the one that is in force now.

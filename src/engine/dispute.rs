@@ -1,11 +1,14 @@
 //! What a manifest and the API both declare. Nobody can say which one is meant, so neither counts until one of them is gone.
 
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
-use super::declare;
 use super::draft::Draft;
 use super::state::State;
-use crate::model::{ControllerId, DeclaredBy, Dispute, Intent, ObjectName, RolloutId, RolloutSpec, Uid};
+use super::{declare, service};
+use crate::model::{
+    ControllerId, DeclaredBy, Dispute, Intent, ObjectName, RolloutId, RolloutSpec, ServiceName, ServiceSpec, Uid,
+};
 
 /// An object of the API comes: does it begin a dispute, or go on with one?
 pub(super) fn begins_by_api(draft: &mut Draft, uid: Uid, intent: &Intent) -> bool {
@@ -73,6 +76,7 @@ fn declare_manifest(draft: &mut Draft, intent: Intent) {
     match intent {
         Intent::Gateway(spec) => declare::gateway(draft, spec, DeclaredBy::Manifest),
         Intent::Rollout(identity, spec) => _ = declare::rollout(draft, identity, *spec, DeclaredBy::Manifest),
+        Intent::Service(name, spec) => service::declare(draft, name, *spec, DeclaredBy::Manifest),
     }
 }
 
@@ -80,13 +84,15 @@ fn declare_object(draft: &mut Draft, uid: Uid, intent: Intent) {
     match intent {
         Intent::Gateway(spec) => declare::gateway(draft, spec, DeclaredBy::Api(uid)),
         Intent::Rollout(identity, spec) => _ = declare::rollout(draft, identity, *spec, DeclaredBy::Api(uid)),
+        Intent::Service(name, spec) => service::declare(draft, name, *spec, DeclaredBy::Api(uid)),
     }
 }
 
 /// Does the API declare anything?
 fn has_objects(state: &State) -> bool {
     let gateways = state.gateways.values().map(|gateway| &gateway.origin);
-    let mut origins = gateways.chain(state.rollouts.values().map(|rollout| &rollout.origin));
+    let rollouts = state.rollouts.values().map(|rollout| &rollout.origin);
+    let mut origins = gateways.chain(rollouts).chain(state.services.values().map(|service| &service.origin));
     origins.any(DeclaredBy::is_api)
 }
 
@@ -130,6 +136,19 @@ fn suspended(draft: &mut Draft, intent: &Intent, of: impl Fn(&DeclaredBy) -> boo
             let unlist = |(id, origin, spec): (RolloutId, DeclaredBy, RolloutSpec)| {
                 draft.unlist_rollout(id);
                 (origin, Intent::Rollout(identity.clone(), spec.into()))
+            };
+            found.into_iter().map(unlist).collect()
+        }
+        Intent::Service(name, spec) => {
+            let services = draft.state.services.iter().filter(|(other, service)| {
+                let clashes = *other == name || service.spec.unit == spec.unit;
+                service.listed && of(&service.origin) && clashes
+            });
+            let found: Vec<_> =
+                services.map(|(name, service)| (name.clone(), service.origin, service.spec.clone())).collect();
+            let unlist = |(name, origin, spec): (ServiceName, DeclaredBy, Rc<ServiceSpec>)| {
+                draft.edit_service(&name, |service| service.listed = false);
+                (origin, Intent::Service(name, Box::new((*spec).clone())))
             };
             found.into_iter().map(unlist).collect()
         }

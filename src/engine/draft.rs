@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::allowance::Allowance;
-use super::state::{Action, Artifact, Gateway, Member, Rollout, Site, State, Step};
+use super::state::{Action, Artifact, Gateway, Member, Rollout, Service, Site, State, Step};
 use crate::model::{
-    ActionId, ArtifactSpec, ControllerId, Digest, Given, Identity, JournalEntry, Now, RolloutId, StandingOrder, What,
+    ActionId, ArtifactSpec, ControllerId, Digest, Given, Identity, JournalEntry, Now, RolloutId, ServiceName,
+    StandingOrder, What,
 };
 
 /// So many names are kept of one file.
@@ -41,12 +42,18 @@ pub struct Changes {
     pub drops: BTreeSet<Digest>,
     /// Orders to save, or to forget if they stand no more.
     pub orders: BTreeSet<StandingOrder>,
+    /// Services to save, or to forget if they are gone.
+    pub services: BTreeSet<ServiceName>,
+    /// What is to be read, or done about units, may have changed.
+    pub units: bool,
     /// Rows for the journal.
     pub journal: Vec<JournalEntry>,
     /// Gateways whose view on the board may have changed, saved or not.
     pub seen: BTreeSet<ControllerId>,
     /// Rollouts that `settle` must look at.
     pub(super) touched: BTreeSet<RolloutId>,
+    /// Services that `settle` must look at.
+    touched_services: BTreeSet<ServiceName>,
     /// Something changed on which members of other rollouts may wait: room, or a gateway's health.
     stirred: bool,
 }
@@ -258,6 +265,47 @@ impl<'s> Draft<'s> {
         self.touch(rollout);
     }
 
+    pub(super) fn touch_service(&mut self, name: &ServiceName) {
+        self.changes.touched_services.insert(name.clone());
+    }
+
+    pub(super) fn touch_services(&mut self) {
+        self.changes.touched_services.extend(self.state.services.keys().cloned());
+    }
+
+    pub(super) fn take_touched_services(&mut self) -> BTreeSet<ServiceName> {
+        std::mem::take(&mut self.changes.touched_services)
+    }
+
+    pub(super) fn add_service(&mut self, name: ServiceName, service: Service) {
+        self.changes.services.insert(name.clone());
+        self.changes.units = true;
+        self.touch_service(&name);
+        self.state.services.insert(name, service);
+    }
+
+    pub(super) fn remove_service(&mut self, name: &ServiceName) {
+        if self.state.services.remove(name).is_some() {
+            self.changes.services.insert(name.clone());
+            self.changes.units = true;
+        }
+    }
+
+    /// Changes a service's saved facts.
+    pub(super) fn edit_service(&mut self, name: &ServiceName, edit: impl FnOnce(&mut Service)) {
+        self.edit_service_volatile(name, edit);
+        self.changes.services.insert(name.clone());
+        self.touch_service(name);
+    }
+
+    /// Changes facts of a service that are not saved.
+    pub(super) fn edit_service_volatile(&mut self, name: &ServiceName, edit: impl FnOnce(&mut Service)) {
+        if let Some(service) = self.state.services.get_mut(name) {
+            edit(service);
+            self.changes.units = true;
+        }
+    }
+
     pub(super) fn set_artifact(&mut self, digest: Digest, artifact: Artifact) {
         self.state.artifacts.insert(digest, artifact);
         self.changes.artifacts.insert(digest);
@@ -346,17 +394,22 @@ impl<'s> Draft<'s> {
 
     /// Writes a row about the site.
     pub(super) fn note(&mut self, what: What, detail: impl Into<String>) {
-        self.write(what, None, None, detail.into());
+        self.write(what, None, None, None, detail.into());
     }
 
     /// Writes a row about a gateway.
     pub(super) fn note_gateway(&mut self, what: What, gateway: &ControllerId, detail: impl Into<String>) {
-        self.write(what, None, Some(gateway), detail.into());
+        self.write(what, None, Some(gateway), None, detail.into());
     }
 
     /// Writes a row about a rollout.
     pub(super) fn note_rollout(&mut self, what: What, rollout: RolloutId, detail: impl Into<String>) {
-        self.write(what, Some(rollout), None, detail.into());
+        self.write(what, Some(rollout), None, None, detail.into());
+    }
+
+    /// Writes a row about a service.
+    pub(super) fn note_service(&mut self, what: What, service: &ServiceName, detail: impl Into<String>) {
+        self.write(what, None, None, Some(service), detail.into());
     }
 
     /// Writes a row about a member.
@@ -367,10 +420,17 @@ impl<'s> Draft<'s> {
         gateway: &ControllerId,
         detail: impl Into<String>,
     ) {
-        self.write(what, Some(rollout), Some(gateway), detail.into());
+        self.write(what, Some(rollout), Some(gateway), None, detail.into());
     }
 
-    fn write(&mut self, what: What, rollout: Option<RolloutId>, gateway: Option<&ControllerId>, detail: String) {
+    fn write(
+        &mut self,
+        what: What,
+        rollout: Option<RolloutId>,
+        gateway: Option<&ControllerId>,
+        service: Option<&ServiceName>,
+        detail: String,
+    ) {
         let rollout = rollout
             .and_then(|id| self.state.rollouts.get(&id))
             .map(|rollout| format!("{} ({})", rollout.identity, rollout.spec.artifact.key));
@@ -381,6 +441,7 @@ impl<'s> Draft<'s> {
             what,
             rollout,
             gateway,
+            service: service.map(ToString::to_string),
             detail,
         });
     }

@@ -1,11 +1,11 @@
 //! A drop: all of it is accepted, or nothing.
 
-use super::declare;
 use super::draft::Draft;
-use super::state::{Gateway, Rollout, State};
+use super::state::{Gateway, Rollout, Service, State};
+use super::{declare, service};
 use crate::model::{
     Against, ArtifactSpec, Contradiction, DeclaredBy, Digest, Dropped, GatewaySpec, Identity, Intent, RolloutSpec,
-    Source, Verdict, What,
+    ServiceName, ServiceSpec, Source, Verdict, What,
 };
 
 /// So many accepted drops are remembered, so that their files may stay where they are.
@@ -44,6 +44,7 @@ pub(super) fn apply(draft: &mut Draft, drop: Dropped) -> Verdict {
             Intent::Rollout(identity, spec) => {
                 declare::rollout(draft, identity, *spec, DeclaredBy::Drop);
             }
+            Intent::Service(name, spec) => service::declare(draft, name, *spec, DeclaredBy::Drop),
         }
     }
     if let Some(digest) = drop.digest {
@@ -62,7 +63,7 @@ fn described(file: &str, digest: Option<&Digest>) -> String {
 /// A stick may be gone the next moment, so what it carries is in the cache first. What comes over the network is not.
 fn is_here(state: &State, intent: &Intent) -> bool {
     match intent {
-        Intent::Gateway(_) => true,
+        Intent::Gateway(_) | Intent::Service(..) => true,
         Intent::Rollout(_, spec) => {
             let here = |file: &ArtifactSpec| state.is_verified(&file.key.digest);
             spec.files().all(|file| file.sources.iter().all(Source::is_remote) || here(file))
@@ -78,6 +79,7 @@ fn contradiction(state: &State, intents: &[Intent]) -> Option<(String, Contradic
         let why = match intent {
             Intent::Gateway(spec) => against_gateway(state, spec),
             Intent::Rollout(identity, spec) => against_rollout(state, identity, spec),
+            Intent::Service(name, spec) => against_service(state, name, spec),
         }?;
         Some((intent.name(), Contradiction { object, why }))
     })
@@ -89,6 +91,16 @@ fn against_gateway(state: &State, spec: &GatewaySpec) -> Option<Against> {
         return Some(Against::Declared);
     }
     state.gateways.get(&spec.controller_id).filter(declared).map(|_| Against::ControllerId)
+}
+
+fn against_service(state: &State, name: &ServiceName, spec: &ServiceSpec) -> Option<Against> {
+    let declared = |service: &Service| service.listed && service.origin.is_manifest();
+    if state.services.get(name).is_some_and(declared) {
+        return Some(Against::Declared);
+    }
+    let same_unit =
+        |(other, service): (&ServiceName, &Service)| service.listed && other != name && service.spec.unit == spec.unit;
+    state.services.iter().any(same_unit).then_some(Against::Unit)
 }
 
 fn against_rollout(state: &State, identity: &Identity, spec: &RolloutSpec) -> Option<Against> {

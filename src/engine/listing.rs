@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::draft::Draft;
 use super::state::Rollout;
-use super::{declare, dispute};
+use super::{declare, dispute, service};
 use crate::model::{ControllerId, DeclaredBy, Intent, Listing, RolloutId};
 
 /// Takes a complete list. What it no longer shows stays as it is, but starts nothing new.
@@ -17,10 +17,10 @@ pub(super) fn apply(draft: &mut Draft, list: Listing) {
     let intents = dispute::among(draft, list.intents);
     let named = intents.iter().filter_map(|intent| match intent {
         Intent::Gateway(spec) => Some((spec.name.as_str(), &spec.controller_id)),
-        Intent::Rollout(..) => None,
+        Intent::Rollout(..) | Intent::Service(..) => None,
     });
     declare::replace_dropped_namesakes(draft, &named.collect(), DeclaredBy::Manifest);
-    let (mut gateways, mut rollouts) = (BTreeSet::new(), BTreeSet::new());
+    let (mut gateways, mut rollouts, mut services) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
     for intent in intents {
         match intent {
             Intent::Gateway(spec) => {
@@ -30,9 +30,14 @@ pub(super) fn apply(draft: &mut Draft, list: Listing) {
             Intent::Rollout(identity, spec) => {
                 rollouts.insert(declare::rollout(draft, identity, *spec, DeclaredBy::Manifest));
             }
+            Intent::Service(name, spec) => {
+                services.insert(name.clone());
+                service::declare(draft, name, *spec, DeclaredBy::Manifest);
+            }
         }
     }
     unlist(draft, &gateways, &rollouts);
+    service::unlist(draft, |name, origin| origin.is_manifest() && !services.contains(name));
 }
 
 /// What came by a drop, or was let in on a person's word, was never in a list.

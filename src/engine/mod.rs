@@ -46,6 +46,7 @@ mod retry;
 mod rollback;
 mod room;
 mod sequence;
+mod service;
 mod settle;
 mod silence;
 mod spread;
@@ -74,9 +75,12 @@ pub use phase::{Phase, Steps, Summary, phase, steps, summary, wave_now};
 pub use preview::{Plan, Planned, PlannedWave, declared, plan};
 pub use progress::{Standing, WaveView, waves};
 pub use sequence::order_key;
+pub use service::{ServicePhase, service_phase, unit_jobs, watched};
 pub use settle::{settle, settle_all};
+pub use state::Standing as ServiceStanding;
 pub use state::{
-    Action, Api, Artifact, Frozen, GateSaid, Gateway, Member, Orders, Rollout, Served, Site, State, Step, Tripped, Wave,
+    Action, Api, Artifact, Begun, Frozen, GateSaid, Gateway, LastRestart, Member, Orders, Rollout, Served, Service,
+    Site, State, Step, Tripped, Wave,
 };
 pub use target::files_in_use;
 pub use window::{WindowsSaid, next_change};

@@ -2,7 +2,7 @@
 
 use super::draft::Draft;
 use super::state::State;
-use super::{approval, cancel, retry};
+use super::{approval, cancel, retry, service};
 use crate::model::{ControllerId, Given, Identity, Order, RolloutId, StandingOrder, Verdict, What};
 
 /// Takes an order, and who gave it. The same again is [`Verdict::Already`] and leaves no row; one about a name that this
@@ -14,6 +14,7 @@ pub(super) fn apply(draft: &mut Draft, order: Order, who: &str) -> Verdict {
         Order::Give(order, reason) => give(draft, order, who, reason),
         Order::Lift(order) => lift(draft, order, who),
         Order::Approve(identity, waves) => approval::on_the_spot(draft, &identity, waves, who),
+        Order::Restart(name) => service::restart(draft, &name, who),
         Order::Retry(identity, gateways) => retry::on_the_spot(draft, &identity, &gateways, who),
         Order::Repaired(gateway) => repaired(draft, &gateway, who),
     }

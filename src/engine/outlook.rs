@@ -1,5 +1,6 @@
 //! What should be true outside: computed from the state, and the same again after a crash.
 
+use super::service;
 use super::silence::LONGEST;
 use super::state::{Action, Gateway, State, Step};
 use crate::model::{ActionId, ArtifactSpec, Ask, ControllerId, FailedReason, SiteTime, Sums, TokenHash};
@@ -80,5 +81,5 @@ fn offer<'s>(state: &'s State, gateway: &Gateway, id: &ControllerId) -> Option<O
 /// When the next deadline is.
 pub fn next_due(state: &State) -> Option<SiteTime> {
     let silence = state.site.silence.map(|since| since.plus(LONGEST));
-    state.rollouts.values().filter_map(|rollout| rollout.next_due).chain(silence).min()
+    state.rollouts.values().filter_map(|rollout| rollout.next_due).chain(silence).chain(service::next_due(state)).min()
 }

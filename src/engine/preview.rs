@@ -179,6 +179,8 @@ pub fn declared(state: &State, now: Now, intents: Vec<Intent>) -> (State, Vec<Ro
     for intent in intents {
         match intent {
             Intent::Gateway(spec) => declare::gateway(&mut draft, spec, DeclaredBy::Manifest),
+            // it has no part in any rollout
+            Intent::Service(..) => {}
             Intent::Rollout(identity, spec) => {
                 concerned.push(declare::rollout(&mut draft, identity, *spec, DeclaredBy::Manifest));
             }

@@ -9,15 +9,21 @@ use super::room::Room;
 use super::state::{Member, Rollout, State, Step};
 use super::wave::{self, Proof};
 use super::{
-    cancel, conflict, deadline, failure_limit, gate, guard, members, needs, rollback, silence, spread, watch, window,
+    cancel, conflict, deadline, failure_limit, gate, guard, members, needs, rollback, service, silence, spread, watch,
+    window,
 };
 use crate::model::{ControllerId, RolloutId, SiteTime, SkippedReason, WaitingReason};
 
 /// Far more rounds than any chain of decisions is long; a bug must not become an endless loop.
 const MOST_ROUNDS: usize = 1_000;
 
-/// Decides for the rollouts that were touched in this draft, or are due.
+/// Decides for the rollouts and services that were touched in this draft, or are due.
 pub fn settle(draft: &mut Draft) {
+    settle_rollouts(draft);
+    service::settle(draft);
+}
+
+fn settle_rollouts(draft: &mut Draft) {
     silence::run(draft);
     let now = draft.now.site;
     window::look(draft);
@@ -63,6 +69,7 @@ fn concerned_by_others(state: &State) -> Vec<RolloutId> {
 /// Decides for all rollouts: what [`settle`] must not differ from.
 pub fn settle_all(draft: &mut Draft) {
     draft.touch_all();
+    draft.touch_services();
     settle(draft);
 }
 

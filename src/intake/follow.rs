@@ -1,38 +1,13 @@
 //! Following the directories: read at start, and again whenever something happened in them.
 
-use std::time::Duration;
-
 use tokio::sync::watch;
 use tokio::time::timeout;
 
 use super::directory::Fingerprint;
 use super::listing::Manifests;
-use super::watch::Watch;
+
 use crate::model::Listing;
-
-/// How often and how soon the directories are read.
-#[derive(Debug, Clone, Copy)]
-pub struct Pace {
-    /// So long nothing may happen before they are read: files are copied in pieces.
-    pub quiet: Duration,
-    /// Read them after this long even if something goes on happening, such as a large artifact being copied.
-    pub longest: Duration,
-    /// Read them so often although nothing was heard: network file systems are silent.
-    pub rescan: Duration,
-    /// Read them so often while one cannot be watched or is not there.
-    pub poll: Duration,
-}
-
-impl Default for Pace {
-    fn default() -> Self {
-        Self {
-            quiet: Duration::from_millis(200),
-            longest: Duration::from_secs(5),
-            rescan: Duration::from_secs(60),
-            poll: Duration::from_secs(3),
-        }
-    }
-}
+use crate::watch::{Pace, Watch};
 
 /// Delivers what the directories say, at once and whenever it changed, until it is dropped; they may become others. `files`
 /// counts up whenever any file there changed, so that an artifact that was copied again is tried again.

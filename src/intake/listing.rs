@@ -128,6 +128,7 @@ fn intent(document: &resources::Document, kinds: &Kinds, setting: &Setting) -> R
         Object::Rollout(object) => {
             resources::rollout(&object, setting).map(|(identity, spec)| Intent::Rollout(identity, spec.into()))
         }
+        Object::Service(object) => resources::service(&object).map(|(name, spec)| Intent::Service(name, spec.into())),
     };
     checked.map_err(|error| vec![error])
 }
@@ -148,7 +149,11 @@ pub fn refuse_duplicates(found: &mut [Found]) {
     refuse_shared(found, |intent| Some(format!("the name {}", intent.name())));
     refuse_shared(found, |intent| match intent {
         Intent::Gateway(spec) => Some(format!("the controller id {}", spec.controller_id)),
-        Intent::Rollout(..) => None,
+        Intent::Rollout(..) | Intent::Service(..) => None,
+    });
+    refuse_shared(found, |intent| match intent {
+        Intent::Service(_, spec) => Some(format!("the unit {}", spec.unit)),
+        Intent::Gateway(_) | Intent::Rollout(..) => None,
     });
     refuse_two_sizes(found);
 }

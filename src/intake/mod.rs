@@ -7,9 +7,8 @@ mod directory;
 pub mod drops;
 mod follow;
 mod listing;
-mod watch;
 
+pub use crate::watch::{Heard, Pace, Watch, around};
 pub use directory::{MANIFEST_SUFFIXES, read_file};
-pub use follow::{Pace, follow};
+pub use follow::follow;
 pub use listing::{Found, Manifests, found_in, listing, refuse_duplicates};
-pub use watch::{Heard, Watch, around};

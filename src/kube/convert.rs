@@ -21,6 +21,7 @@ pub(super) fn intent(kind: Kind, item: &mut Item, kinds: &Kinds, setting: &Setti
         Object::Rollout(object) => {
             resources::rollout(&object, setting).map(|(identity, spec)| Intent::Rollout(identity, spec.into()))
         }
+        Object::Service(object) => resources::service(&object).map(|(name, spec)| Intent::Service(name, spec.into())),
     };
     intent.map_err(|error| refusal(vec![error]))
 }

@@ -7,13 +7,14 @@ use serde_json::Value;
 
 use super::mark::{Since, mark};
 use super::{CLAIM, FINALIZER};
-use crate::model::{Identity, ObjectName, Uid};
+use crate::model::{Identity, ObjectName, ServiceName, Uid};
 
 /// Which of our kinds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Gateway,
     Rollout,
+    Service,
 }
 
 impl Kind {
@@ -24,6 +25,7 @@ impl Kind {
         match self {
             Self::Gateway => "edgegateways",
             Self::Rollout => "otarollouts",
+            Self::Service => "edgeservices",
         }
     }
 
@@ -32,6 +34,7 @@ impl Kind {
         match self {
             Self::Gateway => "EdgeGateway",
             Self::Rollout => "OtaRollout",
+            Self::Service => "EdgeService",
         }
     }
 
@@ -39,6 +42,7 @@ impl Kind {
         match name {
             ObjectName::Gateway(_) => Self::Gateway,
             ObjectName::Rollout(_) => Self::Rollout,
+            ObjectName::Service(_) => Self::Service,
         }
     }
 
@@ -46,6 +50,7 @@ impl Kind {
         match self {
             Self::Gateway => ObjectName::Gateway(name),
             Self::Rollout => ObjectName::Rollout(Identity(name)),
+            Self::Service => ObjectName::Service(ServiceName(name)),
         }
     }
 }

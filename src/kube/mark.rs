@@ -11,7 +11,7 @@ use super::item::Kind;
 /// update ended.
 pub(super) fn mark(kind: Kind, status: &Value) -> u64 {
     let matters = match kind {
-        Kind::Rollout => rollout(status),
+        Kind::Rollout | Kind::Service => timeless(status),
         Kind::Gateway => gateway(status),
     };
     let mut hasher = DefaultHasher::new();
@@ -19,7 +19,7 @@ pub(super) fn mark(kind: Kind, status: &Value) -> u64 {
     hasher.finish()
 }
 
-fn rollout(status: &Value) -> Value {
+fn timeless(status: &Value) -> Value {
     let mut status = status.clone();
     for condition in status.get_mut("conditions").and_then(Value::as_array_mut).into_iter().flatten() {
         if let Some(fields) = condition.as_object_mut() {

@@ -44,6 +44,7 @@ impl News {
         let (api_version, kind) = match self.object {
             ObjectName::Rollout(_) => (crate::resources::API_VERSION, "OtaRollout"),
             ObjectName::Gateway(_) => (crate::resources::API_VERSION, "EdgeGateway"),
+            ObjectName::Service(_) => (crate::resources::API_VERSION, "EdgeService"),
         };
         let event = json!({
             "apiVersion": "events.k8s.io/v1", "kind": "Event",

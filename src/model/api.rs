@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::digest::hex;
-use super::{ControllerId, Identity, Intent, Invalid, Refusal, serde_as_text};
+use super::{Identity, Intent, Invalid, Refusal, ServiceName, serde_as_text};
 
 /// The uid of an object, or of the namespace that stands for a cluster: a UUID, as every API server makes them.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -70,6 +70,8 @@ pub enum ObjectName {
     Rollout(Identity),
     /// An `EdgeGateway`.
     Gateway(String),
+    /// An `EdgeService`.
+    Service(ServiceName),
 }
 
 impl ObjectName {
@@ -77,7 +79,7 @@ impl ObjectName {
     pub fn name(&self) -> &str {
         match self {
             Self::Rollout(identity) => &identity.0,
-            Self::Gateway(name) => name,
+            Self::Gateway(name) | Self::Service(ServiceName(name)) => name,
         }
     }
 }
@@ -88,6 +90,7 @@ impl fmt::Display for ObjectName {
         match self {
             Self::Rollout(identity) => write!(f, "OtaRollout/{identity}"),
             Self::Gateway(name) => write!(f, "EdgeGateway/{name}"),
+            Self::Service(name) => write!(f, "EdgeService/{name}"),
         }
     }
 }
@@ -133,21 +136,18 @@ impl Intent {
         match self {
             Self::Gateway(spec) => ObjectName::Gateway(spec.name.clone()),
             Self::Rollout(identity, _) => ObjectName::Rollout(identity.clone()),
+            Self::Service(name, _) => ObjectName::Service(name.clone()),
         }
     }
 
-    /// The id by which a gateway speaks; rollouts have none.
-    pub fn controller_id(&self) -> Option<&ControllerId> {
-        match self {
-            Self::Gateway(spec) => Some(&spec.controller_id),
-            Self::Rollout(..) => None,
-        }
-    }
-
-    /// Can both not be meant?
+    /// Can both not be meant? A controller id is one gateway's, a unit one service's.
     pub fn clashes(&self, other: &Self) -> bool {
-        let same_id = self.controller_id().is_some() && self.controller_id() == other.controller_id();
-        same_id || self.object() == other.object()
+        let same = match (self, other) {
+            (Self::Gateway(one), Self::Gateway(other)) => one.controller_id == other.controller_id,
+            (Self::Service(_, one), Self::Service(_, other)) => one.unit == other.unit,
+            _ => false,
+        };
+        same || self.object() == other.object()
     }
 }
 

@@ -64,6 +64,8 @@ pub enum Against {
     Declared,
     /// A manifest or the API declares another gateway with this controller id.
     ControllerId,
+    /// Another service has the same unit.
+    Unit,
     /// A rollout has another size for the same digest.
     Size,
 }
@@ -78,6 +80,7 @@ impl fmt::Display for Against {
             Self::ControllerId => {
                 "has a controller id that a gateway in a manifest directory or in the API server of this site has; correct spec.controllerId, or change it there"
             }
+            Self::Unit => "spec.restart.unit: is the unit of another service of this site; correct it, or change that one",
             Self::Size => {
                 "spec.artifact.sizeBytes: is another one than a rollout of this site has for the same digest; correct the wrong one"
             }

@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::net::IpAddr;
+use std::rc::Rc;
 use std::time::Duration;
 
 use super::{
-    ActionId, ApiFact, ApiListing, Contradiction, ControllerId, Digest, Dropped, GateAnswer, GateKey, GatewaySpec,
-    Identity, Newcomer, Order, RolloutSpec, Settings, SiteTime, Sums, Uid,
+    ActionId, ApiFact, ApiListing, ConfigFact, Contradiction, ControllerId, Digest, Dropped, GateAnswer, GateKey,
+    GatewaySpec, Identity, Newcomer, Order, RolloutSpec, ServiceName, ServiceSpec, Settings, SiteTime, Sums, Uid,
+    UnitFact,
 };
 
 /// A fact from outside.
@@ -70,6 +72,10 @@ pub enum Event {
     CancelFeedback(ControllerId, ActionId, Feedback),
     /// A gateway that nobody declared is accepted; by whom, or none: the site file accepts all.
     Registered(Box<Newcomer>, Option<String>),
+    /// What was read of a service's configuration, by this declaration of it.
+    Config(ServiceName, Rc<ServiceSpec>, ConfigFact),
+    /// What is known of a service's unit after the job of this number.
+    Unit(ServiceName, u64, UnitFact),
     /// A person's word on the spot, and who it was.
     Order(Order, String),
 }
@@ -99,6 +105,8 @@ pub enum Intent {
     Gateway(GatewaySpec),
     /// An `OtaRollout`.
     Rollout(Identity, Box<RolloutSpec>),
+    /// An `EdgeService`.
+    Service(ServiceName, Box<ServiceSpec>),
 }
 
 impl Intent {
@@ -107,6 +115,7 @@ impl Intent {
         match self {
             Self::Gateway(spec) => format!("EdgeGateway/{}", spec.name),
             Self::Rollout(identity, _) => format!("OtaRollout/{identity}"),
+            Self::Service(name, _) => format!("EdgeService/{name}"),
         }
     }
 }

@@ -52,6 +52,11 @@ impl AllowedPath {
         }
     }
 
+    /// Does it allow a file, or all that is in a directory?
+    pub(super) fn covers(&self, path: &str) -> bool {
+        self.allows(path) || (path == self.base && self.reach != Reach::Itself)
+    }
+
     /// The file, or the directory that no link may lead out of.
     pub fn base(&self) -> &Path {
         Path::new(&self.base)

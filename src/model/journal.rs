@@ -23,6 +23,9 @@ pub struct JournalEntry {
     /// To which gateway, by its controller id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gateway: Option<String>,
+    /// To which service.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service: Option<String>,
     /// The rest, for a person.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub detail: String,
@@ -100,6 +103,14 @@ kinds! {
         ArtifactFailed,
         /// An artifact that nobody needs made room.
         ArtifactCollected,
+        /// A service's configuration was seen, and its unit needs no restart for it; the detail says why.
+        ConfigRecorded,
+        /// A service's unit is to be restarted; the detail says why, with the old and the new hash and the keys that changed.
+        RestartBegun,
+        /// It was.
+        Restarted,
+        /// It did not come back, or not well.
+        RestartFailed,
         /// A gateway was seen for the first time.
         FirstSeen,
         /// Two machines use one id, or no longer.

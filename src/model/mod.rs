@@ -7,6 +7,7 @@ mod amount;
 mod api;
 mod artifact;
 mod ask;
+mod config_fact;
 mod controller_id;
 mod digest;
 mod drop;
@@ -26,6 +27,7 @@ mod registration;
 mod rollout;
 mod secret;
 mod selector;
+mod service;
 mod settings;
 mod source;
 mod spread;
@@ -43,6 +45,9 @@ pub use amount::{Amount, Percent};
 pub use api::{ApiFact, ApiListing, Dispute, ObjectName, Uid};
 pub use artifact::{ArtifactKey, ArtifactSpec, Sums};
 pub use ask::Ask;
+pub use config_fact::{
+    Config, ConfigFact, ConfigSeen, Mark, RestartResult, RestartWhy, UnitFact, UnitJob, UnitTask, Watched,
+};
 pub use controller_id::ControllerId;
 pub use digest::Digest;
 pub(crate) use digest::hex;
@@ -60,11 +65,14 @@ pub use journal::{JournalEntry, What};
 pub use oci_reference::{OciReference, OciVersion};
 pub use order::{Given, Order, StandingOrder};
 pub use presence::Presence;
-pub use reason::{FailedReason, ReconcilingReason, SkippedReason, StalledReason, WaitingReason};
+pub use reason::{FailedReason, ReconcilingReason, ServiceReason, SkippedReason, StalledReason, WaitingReason};
 pub use registration::{Newcomer, Registration};
 pub use rollout::{Bounds, ConfirmBy, Deadlines, FailureAction, Identity, RolloutId, RolloutSpec, Strategy};
 pub use secret::{SiteSecret, secret_line};
 pub use selector::{Labels, Selector};
+pub use service::{
+    AllowedUnit, Check, ConfigPath, Health, Method, ServiceAllowance, ServiceName, ServiceSpec, UnitName, matches,
+};
 pub use settings::Settings;
 pub use source::Source;
 pub use spread::Spread;

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::{ControllerId, Identity, Invalid, SiteTime};
+use super::{ControllerId, Identity, Invalid, ServiceName, SiteTime};
 
 /// What a person says on the spot.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,6 +20,8 @@ pub enum Order {
     Approve(Identity, Vec<String>),
     /// Bring the failed members of a rollout to their update again: these, or all if there are none.
     Retry(Identity, Vec<ControllerId>),
+    /// Restart a service's unit, whatever its configuration says.
+    Restart(ServiceName),
     /// A gateway was set right by hand: what was seen of it before is not held against it any more.
     Repaired(ControllerId),
 }

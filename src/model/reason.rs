@@ -190,3 +190,48 @@ reasons! {
             "remove its manifest";
     }
 }
+
+reasons! {
+    /// Why a service does not run with the configuration that is there, or is not looked after.
+    ServiceReason {
+        Unlisted: "no manifest that is accepted declares the service any more",
+            "put the manifest back or correct it, or leave it: nothing is restarted";
+        UnitRefused: "the site file does not allow its unit to be restarted",
+            "add the unit to `services.allowUnits` of the site file, or correct `spec.restart.unit`";
+        PathRefused: "the site file does not allow its configuration to be read, or a link leads out of what it allows",
+            "add the path to `services.allowPaths` of the site file, or correct `spec.config`";
+        ConfigMissing: "some of its configuration is not there, or is empty",
+            "put it there or correct `spec.config`; nothing is restarted before all of it can be read";
+        ConfigUnreadable: "some of its configuration cannot be read",
+            "do what the message says; nothing is restarted before all of it can be read";
+        UnitMissing: "systemd knows no such unit, or cannot load it",
+            "install or correct the unit, or correct `spec.restart.unit`; it is looked for again every minute";
+        UnitMasked: "the unit is masked, so systemd starts it for nobody",
+            "run `systemctl unmask`, or leave it so; it is looked at again every minute";
+        BusUnavailable: "systemd cannot be reached over D-Bus, or does not let this process restart units",
+            "do what the message says, see Permissions in docs/reference/service.md; it is tried again every minute";
+        RestartFailed: "the unit did not come back with the new configuration",
+            "look at `journalctl -u UNIT`, then change the configuration, or run `lamplighter restart`";
+        Unhealthy: "the unit came back, and its health check failed",
+            "look at `journalctl -u UNIT`, then change the configuration, or run `lamplighter restart`";
+        NodeUpdating: "firmware is being installed on the machine that the unit runs on",
+            "wait until that is over";
+        Restarting: "the unit is being restarted, or its health is being looked at",
+            "wait";
+        Settling: "the configuration changed just now, and more may follow",
+            "wait, or change `settle`";
+        TooSoon: "the unit was restarted just now",
+            "wait, or change `minInterval`";
+        NotRead: "its configuration has not been read yet since the site was started",
+            "wait";
+        Recording: "it is seen for the first time, and systemd is asked how the unit stands",
+            "wait";
+    }
+}
+
+impl ServiceReason {
+    /// Nothing goes on before a person, or something else than this site, does something.
+    pub fn is_stalled(self) -> bool {
+        self <= Self::Unhealthy
+    }
+}

@@ -1,9 +1,10 @@
 //! What the engine needs to know of the site file.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 use std::time::Duration;
 
-use super::Zone;
+use super::{ControllerId, ServiceAllowance, Zone};
 
 /// What the engine needs to know of the site file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,6 +19,10 @@ pub struct Settings {
     pub max_in_flight: u32,
     /// Under which attribute keys gateways report an artifact's version, where it is not the artifact's name.
     pub version_keys: BTreeMap<String, Vec<String>>,
+    /// The gateway that is the machine on which the units run, if it is one.
+    pub node: Option<ControllerId>,
+    /// Which units may be restarted; and which files read, which is judged where they are opened.
+    pub services: Rc<ServiceAllowance>,
     /// The zone of windows that name none.
     pub time_zone: Zone,
 }

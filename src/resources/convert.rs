@@ -2,6 +2,7 @@
 
 mod artifact;
 mod brakes;
+mod service;
 mod waves;
 mod windows;
 
@@ -25,6 +26,8 @@ pub struct Setting {
 }
 
 type Checked<T> = Result<T, FieldError>;
+
+pub use service::service;
 
 /// Checks a rollout.
 pub fn rollout(object: &OtaRollout, setting: &Setting) -> Checked<(Identity, RolloutSpec)> {

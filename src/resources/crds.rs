@@ -3,7 +3,7 @@
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::CustomResourceExt;
 
-use super::{EdgeGateway, OtaRollout, Schema};
+use super::{EdgeGateway, EdgeService, OtaRollout, Schema};
 
 /// One CRD and the name of the file that holds it.
 #[derive(Debug, Clone)]
@@ -24,7 +24,7 @@ impl Crd {
 
 /// All CRDs, in the order of their names.
 pub fn crds() -> Vec<Crd> {
-    [EdgeGateway::crd(), OtaRollout::crd()]
+    [EdgeGateway::crd(), EdgeService::crd(), OtaRollout::crd()]
         .into_iter()
         .map(|definition| Crd { file: format!("{}.yaml", definition.spec.names.plural), definition })
         .collect()

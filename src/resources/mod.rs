@@ -13,13 +13,14 @@ mod gateway;
 mod labels;
 mod object;
 mod rollout;
+mod service;
 mod status;
 mod windows;
 
 pub use amount::IntOrPercent;
 pub use bytes::{IntOrBytes, parse_bytes};
 pub use check::{Schema, problems, schema_of};
-pub use convert::{Setting, gateway, rollout};
+pub use convert::{Setting, gateway, rollout, service};
 pub use crds::{Crd, crds};
 pub use document::{Document, Limits, Unreadable, documents};
 pub use gateway::{Auth, EdgeGateway, EdgeGatewaySpec};
@@ -29,6 +30,7 @@ pub use rollout::{
     Approval, Artifact, ConfirmBy, Deadlines, FailureAction, Gate, MatchLabels, OtaRollout, OtaRolloutSpec, Spread,
     Strategy, Variant, Wave,
 };
+pub use service::{ConfigSource, EdgeService, EdgeServiceSpec, RestartMethod, ServiceHealth, ServiceRestart};
 pub use status::{
     ArtifactStatus, EdgeGatewayStatus, FailureStatus, OtaRolloutStatus, Summary, UpdateStatus, WaveStatus,
 };

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::check::{problems, unknown};
 use super::crds::spec_schema;
 use super::labels::{Labels, check_labels};
-use super::{API_VERSION, Document, EdgeGateway, FieldError, GROUP, OtaRollout, Schema};
+use super::{API_VERSION, Document, EdgeGateway, EdgeService, FieldError, GROUP, OtaRollout, Schema};
 
 /// What may lie in a manifest directory.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,6 +17,8 @@ pub enum Object {
     Rollout(Box<OtaRollout>),
     /// A gateway.
     Gateway(Box<EdgeGateway>),
+    /// A service.
+    Service(Box<EdgeService>),
 }
 
 /// Reads documents as objects. It holds the schemas, which take a moment to make: use one for a whole directory.
@@ -24,6 +26,7 @@ pub enum Object {
 pub struct Kinds {
     rollout: Schema,
     gateway: Schema,
+    service: Schema,
 }
 
 impl Default for Kinds {
@@ -31,6 +34,7 @@ impl Default for Kinds {
         Self {
             rollout: spec_schema(OtaRollout::crd()).unwrap_or_default(),
             gateway: spec_schema(EdgeGateway::crd()).unwrap_or_default(),
+            service: spec_schema(EdgeService::crd()).unwrap_or_default(),
         }
     }
 }
@@ -59,12 +63,13 @@ impl Kinds {
         let schema = match kind {
             Kind::OtaRollout => &self.rollout,
             Kind::EdgeGateway => &self.gateway,
+            Kind::EdgeService => &self.service,
         };
         let (metadata, mut found) = metadata(document.value.get("metadata"));
         found.extend(top_level(&document.value));
         match document.value.get("spec") {
             Some(spec) => found.extend(problems(schema, "spec", spec)),
-            None if kind == Kind::OtaRollout => found.push(FieldError::new("spec", "is missing; it has no default")),
+            None if kind != Kind::EdgeGateway => found.push(FieldError::new("spec", "is missing; it has no default")),
             None => {}
         }
         if !found.is_empty() {
@@ -74,6 +79,7 @@ impl Kinds {
         Ok(match kind {
             Kind::OtaRollout => Object::Rollout(Box::new(OtaRollout { metadata, spec: typed(spec)?, status: None })),
             Kind::EdgeGateway => Object::Gateway(Box::new(EdgeGateway { metadata, spec: typed(spec)?, status: None })),
+            Kind::EdgeService => Object::Service(Box::new(EdgeService { metadata, spec: typed(spec)? })),
         })
     }
 }
@@ -87,6 +93,7 @@ fn typed<T: DeserializeOwned>(spec: Value) -> Result<T, Vec<FieldError>> {
 enum Kind {
     OtaRollout,
     EdgeGateway,
+    EdgeService,
 }
 
 fn kind(value: &Value) -> Result<Kind, FieldError> {
@@ -102,12 +109,13 @@ fn kind(value: &Value) -> Result<Kind, FieldError> {
     match (version, kind) {
         (API_VERSION, "OtaRollout") => Ok(Kind::OtaRollout),
         (API_VERSION, "EdgeGateway") => Ok(Kind::EdgeGateway),
+        (API_VERSION, "EdgeService") => Ok(Kind::EdgeService),
         (API_VERSION, "SiteConfig") => Err(FieldError::new(
             "kind",
             "is SiteConfig: a site file is no manifest; give it to `lamplighter run --config`",
         )),
         (API_VERSION, _) => {
-            let words = unknown(kind, ["OtaRollout", "EdgeGateway"].into_iter());
+            let words = unknown(kind, ["OtaRollout", "EdgeGateway", "EdgeService"].into_iter());
             Err(FieldError::new("kind", format!("{:?} {}", shorten(kind), words.replace("known field", "known kind"))))
         }
         (other, _) if other.split('/').next() == Some(GROUP) => Err(FieldError::new(

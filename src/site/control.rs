@@ -38,6 +38,8 @@ pub enum Query {
     Why(String),
     /// One rollout, by name.
     WhyRollout(String),
+    /// One service, by name.
+    WhyService(String),
     /// What rollouts would do: all, or the one of this name.
     Plan(Option<String>),
     /// What would be done were this declared.
@@ -213,6 +215,7 @@ fn named(path: &str) -> Option<Query> {
     match question {
         "/v1/why" => Some(Query::Why(name)),
         "/v1/why-rollout" => Some(Query::WhyRollout(name)),
+        "/v1/why-service" => Some(Query::WhyService(name)),
         "/v1/plan" => Some(Query::Plan(Some(name))),
         _ => None,
     }

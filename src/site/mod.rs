@@ -18,6 +18,7 @@ mod peer;
 mod records;
 pub mod report;
 mod run;
+mod services;
 mod shell;
 mod site_file;
 mod trouble;

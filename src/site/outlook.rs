@@ -6,7 +6,7 @@ use std::rc::Rc;
 use super::wanted::united;
 use crate::device::{self, Entry, Offer};
 use crate::engine::{self, Changes, GatewayView, Rollout, State, Step};
-use crate::model::{ArtifactSpec, ControllerId, Digest, GateKey, ObjectName, RolloutId, SiteTime};
+use crate::model::{ArtifactSpec, ControllerId, Digest, GateKey, ObjectName, RolloutId, SiteTime, UnitJob, Watched};
 
 /// Level-triggered: what should be true outside, where it may have changed.
 #[derive(Debug)]
@@ -17,6 +17,8 @@ pub struct Outlook {
     pub wanted: Option<Vec<ArtifactSpec>>,
     /// All questions that gates should be asked; `None` if nothing about that changed.
     pub gates: Option<BTreeSet<GateKey>>,
+    /// All that is to be read for services, and done about their units; `None` if nothing about that changed.
+    pub services: Option<(Vec<Watched>, Vec<UnitJob>)>,
     /// Objects of the API about which something else may be said now, and whether a person should hear of it soon.
     pub objects: Vec<(ObjectName, bool)>,
     /// When to step again although nothing happens.
@@ -53,10 +55,12 @@ impl Views {
         let waits = first || concerned || !changes.seen.is_empty();
         let gates = waits.then(|| engine::wanted_gates(state));
         self.shared.retain(|_, artifact| Rc::strong_count(artifact) > 1);
+        let services = (first || changes.units).then(|| (engine::watched(state), engine::unit_jobs(state)));
         Outlook {
             board,
             wanted,
             gates,
+            services,
             objects: objects(state, changes),
             next_due: engine::next_due(state),
             next_change: engine::next_change(state),

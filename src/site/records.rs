@@ -1,5 +1,7 @@
 //! The engine's state as records, and back. What is derived or not worth a write is left out here and nowhere else.
 
+mod service;
+
 use std::rc::Rc;
 
 use crate::engine::{
@@ -32,6 +34,7 @@ pub(super) fn batch(state: &State, changes: Changes) -> Batch {
             .collect(),
         drops: with(changes.drops, |digest| state.drops.get(digest).map(|order| DropRecord { order: *order })),
         orders: with(changes.orders, |order| state.orders.get(order).cloned().map(OrderRecord)),
+        services: with(changes.services, |name| state.services.get(name).map(service::record)),
         journal: changes.journal,
     }
 }
@@ -57,6 +60,7 @@ pub(super) fn state(snapshot: Snapshot, settings: Settings, action_base: ActionI
             .collect(),
         drops: snapshot.drops.into_iter().map(|(digest, record)| (digest, record.order)).collect(),
         orders: snapshot.orders.into_iter().map(|(order, OrderRecord(given))| (order, given)).collect(),
+        services: snapshot.services.into_iter().map(|(name, record)| (name, service::service(record))).collect(),
         gates: Default::default(),
         awake_since: SiteTime::default(),
         listed: false,

@@ -2,6 +2,8 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
+use std::net::SocketAddr;
+use std::path::Path;
 use std::rc::Rc;
 
 use tokio::sync::{mpsc, oneshot, watch};
@@ -16,6 +18,7 @@ use super::credentials::{self, Files, Notices};
 use super::drops::DropDesk;
 use super::endpoints::Endpoints;
 use super::open::{Open, RunError};
+use super::services::ServiceDesk;
 use super::shell::{Shell, action_base, settings};
 use super::site_file::{self, Standing};
 use super::wanted;
@@ -69,6 +72,7 @@ pub async fn run(file: SiteFile, config: SiteConfig, mut stop: watch::Receiver<b
         wanted,
         gates,
         gates_allowed,
+        services: ServiceDesk::start(&config, events_in.clone()),
         drops: Rc::clone(&shown_drops),
         committed,
         manifests,
@@ -125,12 +129,7 @@ pub async fn run(file: SiteFile, config: SiteConfig, mut stop: watch::Receiver<b
         let _ = stop.wait_for(|stop| *stop).await;
         info!("stopping");
     }));
-    let scheme = if config.devices.tls.is_some() { "https" } else { "http" };
-    let endpoints =
-        Endpoints { pid: std::process::id(), devices: format!("{scheme}://{bound}"), control: socket.0.clone() };
-    endpoints.write(&config.state).map_err(|error| RunError::Endpoints(config.state.display().to_string(), error))?;
-    info!(site = config.site, devices = %endpoints.devices, "running");
-    warn_if_insecure(&config);
+    announce(&config, bound, &socket.0)?;
 
     // what is under way is decided to its end: the loop outlives the server
     let nothing_under_way = async {
@@ -169,6 +168,17 @@ fn ask_before_collecting(keeper: &Keeper, events: mpsc::Sender<Envelope>) {
             sent.is_ok() && verdict.await == Ok(Verdict::Accepted)
         })
     });
+}
+
+/// Says where the site is.
+fn announce(config: &SiteConfig, bound: SocketAddr, control: &Path) -> Result<(), RunError> {
+    let scheme = if config.devices.tls.is_some() { "https" } else { "http" };
+    let devices = format!("{scheme}://{bound}");
+    let endpoints = Endpoints { pid: std::process::id(), devices, control: control.to_owned() };
+    endpoints.write(&config.state).map_err(|error| RunError::Endpoints(config.state.display().to_string(), error))?;
+    info!(site = config.site, devices = %endpoints.devices, "running");
+    warn_if_insecure(config);
+    Ok(())
 }
 
 fn warn_if_insecure(config: &SiteConfig) {
@@ -249,7 +259,7 @@ fn follow(
     listing
 }
 
-async fn send(events: &mpsc::Sender<Envelope>, event: Event) {
+pub(super) async fn send(events: &mpsc::Sender<Envelope>, event: Event) {
     // the loop is gone only when the site stops
     let _ = events.send((event, None)).await;
 }

@@ -18,6 +18,7 @@ use super::core::{Core, Stepped};
 use super::credentials::Notices;
 use super::outlook::Outlook;
 use super::report;
+use super::services::ServiceDesk;
 use super::site_file::{Said, Standing};
 use super::trouble::Trouble;
 use crate::artifact::Keeper;
@@ -53,6 +54,8 @@ pub(super) struct Shell {
     pub gates: watch::Sender<BTreeSet<GateKey>>,
     /// What gates may be asked.
     pub gates_allowed: watch::Sender<Rc<GateAllowance>>,
+    /// What is to be read and done for services.
+    pub services: ServiceDesk,
     /// Drops that wait or were refused.
     pub drops: Rc<RefCell<Vec<DropLine>>>,
     /// Counts commits.
@@ -208,6 +211,9 @@ impl Shell {
                 changed
             });
         }
+        if let Some((watched, jobs)) = outlook.services {
+            self.services.show(watched, jobs);
+        }
         self.next_due = outlook.next_due;
         self.next_change = outlook.next_change;
     }
@@ -251,6 +257,7 @@ impl Shell {
             self.board.borrow_mut().clear();
         }
         self.core = Core::rebuild(recalled.snapshot, settings(&self.config), action_base());
+        self.services.say_again();
         let now = self.clock.site_now();
         let state = self.core.state();
         let known = state.gateways.iter();
@@ -332,6 +339,14 @@ impl Shell {
                     Err(why) => return Answer::Nobody(why),
                 }
             }
+            Query::WhyService(who) => {
+                let rows = self.store.journal(report::ROWS_FOR_WHY).await.unwrap_or_default();
+                let rows: Vec<_> = rows.into_iter().map(|row| row.entry).collect();
+                match report::service_why(state, now, &who, &rows) {
+                    Ok(why) => serde_json::to_vec(&why),
+                    Err(why) => return Answer::Nobody(why),
+                }
+            }
             Query::Why(who) => {
                 let rows = self.store.journal(report::ROWS_FOR_WHY).await.unwrap_or_default();
                 let rows: Vec<_> = rows.into_iter().map(|row| row.entry).collect();
@@ -383,6 +398,8 @@ pub fn settings(config: &SiteConfig) -> Settings {
         download_slots: config.devices.load.downloads,
         max_in_flight: config.max_in_flight,
         version_keys: config.devices.version_keys.clone(),
+        node: config.services.node.clone(),
+        services: Rc::new(config.services.allowance.clone()),
         time_zone: config.time_zone.clone(),
     }
 }

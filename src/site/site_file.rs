@@ -123,6 +123,9 @@ impl Shell {
         if config.gates != before.gates {
             self.gates_allowed.send_replace(Rc::new(config.gates.clone()));
         }
+        if config.services.allowance != before.services.allowance {
+            self.services.allow(&config.services.allowance);
+        }
         if (devices.poll_interval, &config.manifests) != (before.devices.poll_interval, &before.manifests) {
             self.manifests.send_replace(manifests(config));
         }

@@ -6,7 +6,8 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
 
 use super::record::{
-    ArtifactRecord, DropRecord, GatewayRecord, MemberRecord, OrderRecord, RolloutRecord, SavedTime, SiteRecord,
+    ArtifactRecord, DropRecord, GatewayRecord, MemberRecord, OrderRecord, RolloutRecord, SavedTime, ServiceRecord,
+    SiteRecord,
 };
 use crate::model::JournalEntry;
 
@@ -57,7 +58,7 @@ impl Record for ArtifactRecord {
 impl Record for JournalEntry {
     const KIND: &'static str = "a journal row";
     /// 2: rows about drops, artifacts that are fetched and go, and cancelled rollouts. 3: about retries and rollbacks, silent
-    /// sites, edits that change nothing, and the API.
+    /// sites, edits that change nothing, services, and the API.
     const VERSION: u64 = 3;
     const OLDEST: u64 = 1;
 }
@@ -66,6 +67,9 @@ impl Record for DropRecord {
 }
 impl Record for OrderRecord {
     const KIND: &'static str = "an order";
+}
+impl Record for ServiceRecord {
+    const KIND: &'static str = "a service";
 }
 impl Record for LostNote {
     const KIND: &'static str = "the note of a lost store";

@@ -22,7 +22,8 @@ pub use error::{CommitError, OpenError, ReadError};
 pub use handle::Handle;
 pub use journal::{JOURNAL_ROWS, JournalPage, JournalRow, Span};
 pub use record::{
-    ActionRecord, ArtifactRecord, Batch, DropRecord, FrozenRecord, GatewayRecord, MemberRecord, OrderRecord,
-    RolloutRecord, SavedTime, ServedRecord, SiteRecord, Snapshot, StepRecord, TrippedRecord, WaveRecord,
+    ActionRecord, ArtifactRecord, Batch, BegunRecord, DropRecord, FrozenRecord, GatewayRecord, LastRestartRecord,
+    MemberRecord, OrderRecord, RolloutRecord, SavedTime, ServedRecord, ServiceRecord, SiteRecord, Snapshot, StepRecord,
+    TrippedRecord, WaveRecord,
 };
 pub use watched::Written;

@@ -8,9 +8,10 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{
-    ActionId, Amount, Approval, ArtifactSpec, Client, ControllerId, DeclaredBy, Digest, FailedReason, GatewaySpec,
-    Given, Identity, JournalEntry, Presence, RolloutId, RolloutSpec, Selector, SiteTime, SkippedReason, Source,
-    StandingOrder, Sums, Texts, Uid, Version, WaveSpec,
+    ActionId, Amount, Approval, ArtifactSpec, Client, Config, ControllerId, DeclaredBy, Digest, FailedReason,
+    GatewaySpec, Given, Identity, JournalEntry, Mark, Presence, RestartResult, RestartWhy, RolloutId, RolloutSpec,
+    Selector, ServiceName, ServiceSpec, SiteTime, SkippedReason, Source, StandingOrder, Sums, Texts, Uid, Version,
+    WaveSpec,
 };
 
 /// One transaction: what changed in one step.
@@ -32,6 +33,8 @@ pub struct Batch {
     pub drops: Vec<(Digest, Option<DropRecord>)>,
     /// Orders that stand from now on; `None` lifts. The site's record goes along with them.
     pub orders: Vec<(StandingOrder, Option<OrderRecord>)>,
+    /// Changed services; `None` forgets.
+    pub services: Vec<(ServiceName, Option<ServiceRecord>)>,
     /// New rows, oldest first.
     pub journal: Vec<JournalEntry>,
 }
@@ -46,6 +49,7 @@ impl Batch {
             && self.artifacts.is_empty()
             && self.drops.is_empty()
             && self.orders.is_empty()
+            && self.services.is_empty()
             && self.journal.is_empty()
     }
 }
@@ -69,6 +73,8 @@ pub struct Snapshot {
     pub drops: BTreeMap<Digest, DropRecord>,
     /// Orders that stand.
     pub orders: BTreeMap<StandingOrder, OrderRecord>,
+    /// All services.
+    pub services: BTreeMap<ServiceName, ServiceRecord>,
 }
 
 /// Site time and the boot it was taken on.
@@ -418,3 +424,63 @@ pub struct DropRecord {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct OrderRecord(pub Given);
+
+/// A service.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ServiceRecord {
+    /// What was declared.
+    pub spec: ServiceSpec,
+    /// How it was declared last.
+    #[serde(default, skip_serializing_if = "DeclaredBy::is_manifest")]
+    pub origin: DeclaredBy,
+    /// The last complete list showed it, or a drop declared it.
+    pub listed: bool,
+    /// What its unit runs with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub applied: Option<Config>,
+    /// A restart that was decided, and of which it is not known what became.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub begun: Option<BegunRecord>,
+    /// A person wants it restarted, and who.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ordered: Option<String>,
+    /// So many restarts.
+    #[serde(default)]
+    pub restarts: u32,
+    /// The newest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last: Option<LastRestartRecord>,
+}
+
+/// A restart that was decided.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BegunRecord {
+    /// With which configuration.
+    pub config: Config,
+    /// Which run of the unit it ends.
+    pub before: Mark,
+    /// Why.
+    pub why: RestartWhy,
+    /// When.
+    pub at: SiteTime,
+}
+
+/// A restart that is over.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LastRestartRecord {
+    /// When it was decided.
+    pub at: SiteTime,
+    /// When it was over, by the wall clock in Unix milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wall: Option<i64>,
+    /// Why.
+    pub why: RestartWhy,
+    /// What became of it.
+    pub result: RestartResult,
+    /// What a person should know about it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub text: String,
+}

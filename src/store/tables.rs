@@ -10,7 +10,7 @@ use redb::{ReadTransaction, ReadableTable, Table, TableDefinition, TableError, W
 
 use super::encoding::{LostNote, Record, Unreadable, decode, encode};
 use super::record::{Batch, Snapshot};
-use crate::model::{ControllerId, Digest, RolloutId, StandingOrder};
+use crate::model::{ControllerId, Digest, RolloutId, ServiceName, StandingOrder};
 
 type Bytes = &'static [u8];
 type Rows = TableDefinition<'static, Bytes, Bytes>;
@@ -31,6 +31,8 @@ const ARTIFACTS: Rows = TableDefinition::new("artifacts");
 const DROPS: Rows = TableDefinition::new("drops");
 /// What people said on the spot; not in stores of before that.
 const ORDERS: Rows = TableDefinition::new("orders");
+/// Not in stores of before there were services.
+const SERVICES: Rows = TableDefinition::new("services");
 pub(super) const JOURNAL: Rows = TableDefinition::new("journal");
 
 const FORMAT_KEY: &[u8] = b"format";
@@ -121,6 +123,11 @@ fn load_tables(transaction: &ReadTransaction, snapshot: &mut Snapshot) -> Result
         let key = str::from_utf8(key).map_err(garbage)?;
         snapshot.orders.insert(StandingOrder::from_str(key).map_err(garbage)?, record(value)?);
         Ok(())
+    })?;
+    each_later(transaction, SERVICES, |key, value| {
+        let key = str::from_utf8(key).map_err(garbage)?;
+        snapshot.services.insert(ServiceName(key.to_owned()), record(value)?);
+        Ok(())
     })
 }
 
@@ -193,6 +200,10 @@ pub(super) fn write(transaction: &WriteTransaction, batch: &Batch, had_note: boo
     if !batch.orders.is_empty() {
         let mut table = transaction.open_table(ORDERS)?;
         batch.orders.iter().try_for_each(|(id, to)| put(&mut table, id.to_string().as_bytes(), to.as_ref()))?;
+    }
+    if !batch.services.is_empty() {
+        let mut table = transaction.open_table(SERVICES)?;
+        batch.services.iter().try_for_each(|(name, to)| put(&mut table, name.0.as_bytes(), to.as_ref()))?;
     }
     Ok(())
 }

@@ -105,10 +105,10 @@ fn crds_go_to_stdout_as_one_stream_or_into_a_directory() {
     let mut out = Vec::new();
     crds::run(&Crds::try_parse_from(["crds"]).unwrap().args, &mut out).unwrap();
     let text = String::from_utf8(out).unwrap();
-    assert_eq!(text.matches("kind: CustomResourceDefinition").count(), 2);
+    assert_eq!(text.matches("kind: CustomResourceDefinition").count(), 3);
     crds::run(&Crds::try_parse_from(["crds", "--dir", dir.path().to_str().unwrap()]).unwrap().args, &mut vec![])
         .unwrap();
-    for file in ["edgegateways.yaml", "otarollouts.yaml"] {
+    for file in ["edgegateways.yaml", "edgeservices.yaml", "otarollouts.yaml"] {
         assert!(text.contains(&std::fs::read_to_string(dir.path().join(file)).unwrap()));
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use lamplighter::model::{FailedReason, ReconcilingReason, SkippedReason, StalledReason, WaitingReason};
+use lamplighter::model::{FailedReason, ReconcilingReason, ServiceReason, SkippedReason, StalledReason, WaitingReason};
 use lamplighter::{config, resources};
 
 fn read(path: &str) -> String {
@@ -20,7 +20,8 @@ fn every_reason_is_documented_with_its_meaning_and_remedy() {
     let skipped = SkippedReason::ALL.iter().map(|r| (r.to_string(), r.meaning(), r.remedy()));
     let reconciling = ReconcilingReason::ALL.iter().map(|r| (r.to_string(), r.meaning(), r.remedy()));
     let stalled = StalledReason::ALL.iter().map(|r| (r.to_string(), r.meaning(), r.remedy()));
-    let all = waiting.chain(failed).chain(skipped).chain(reconciling).chain(stalled);
+    let services = ServiceReason::ALL.iter().map(|r| (r.to_string(), r.meaning(), r.remedy()));
+    let all = waiting.chain(failed).chain(skipped).chain(reconciling).chain(stalled).chain(services);
     let rows: Vec<String> = all.map(|(n, m, r)| format!("| `{n}` | {m} | {r} |")).collect();
     let missing: Vec<_> = rows.iter().filter(|row| !page.contains(row.as_str())).collect();
     assert!(missing.is_empty(), "docs/reference/reasons.md lacks {missing:#?}");
@@ -37,21 +38,21 @@ fn every_enum_of_reasons_is_among_the_documented_ones() {
         .collect();
     assert_eq!(
         enums,
-        ["WaitingReason", "FailedReason", "SkippedReason", "ReconcilingReason", "StalledReason"],
+        ["WaitingReason", "FailedReason", "SkippedReason", "ReconcilingReason", "StalledReason", "ServiceReason"],
         "see the test above"
     );
 }
 
 #[test]
 fn every_field_of_a_manifest_is_documented() {
-    let page = read("docs/reference/rollout.md");
+    let page = read("docs/reference/rollout.md") + &read("docs/reference/service.md");
     for crd in resources::crds() {
         let yaml: serde_json::Value = serde_yaml::from_str(&crd.yaml().unwrap()).unwrap();
         let spec = &yaml["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"];
         let fields = leaves(spec, "");
         assert!(!fields.is_empty());
         let missing: Vec<_> = fields.iter().filter(|field| !page.contains(&format!("| `{field}` |"))).collect();
-        assert!(missing.is_empty(), "docs/reference/rollout.md lacks {missing:?}");
+        assert!(missing.is_empty(), "docs/reference/rollout.md and service.md lack {missing:?}");
     }
 }
 
@@ -67,9 +68,12 @@ fn every_field_of_a_site_file_is_documented_and_whether_it_waits_for_a_restart()
 }
 
 #[test]
-fn the_sample_site_file_is_accepted() {
+fn the_sample_site_files_are_accepted() {
     let site = config::load(&Path::new(env!("CARGO_MANIFEST_DIR")).join("firmware-samples/site.yaml"));
     assert_eq!(site.unwrap().site, "sample");
+    let site = config::load(&Path::new(env!("CARGO_MANIFEST_DIR")).join("service-sample/site.yaml")).unwrap();
+    let listing = lamplighter::intake::Manifests::new(site.manifests, site.devices.poll_interval).list();
+    assert!(listing.refused.is_empty() && listing.intents.len() == 1, "{listing:?}");
 }
 
 #[test]

@@ -24,6 +24,7 @@ fn names(listing: &Listing) -> Vec<String> {
     let name = |intent: &Intent| match intent {
         Intent::Gateway(spec) => spec.name.clone(),
         Intent::Rollout(identity, _) => identity.to_string(),
+        Intent::Service(name, _) => name.to_string(),
     };
     listing.intents.iter().map(name).collect()
 }

@@ -17,6 +17,7 @@ mod http;
 mod intake;
 mod process;
 mod resources;
+mod services;
 mod simulate;
 mod store;
 #[path = "../support/transcript.rs"]

@@ -1,6 +1,7 @@
 //! Manifests and site files as people type them.
 
 mod rollouts;
+mod services;
 mod site_file;
 mod windows;
 
@@ -263,7 +264,7 @@ fn foreign_kinds_and_versions_are_refused() {
     refused_with(&kind("v1", "ConfigMap"), &["ConfigMap", "none of Lamplighter's kinds"]);
     refused_with(&kind("v1", "List"), &["none of Lamplighter's kinds"]);
     refused_with(&kind("lamplighter.dev/v1alpha1", "OtaRolout"), &["did you mean OtaRollout?"]);
-    refused_with(&kind("lamplighter.dev/v1alpha1", "EdgeService"), &["known here: OtaRollout, EdgeGateway"]);
+    refused_with(&kind("lamplighter.dev/v1alpha1", "EdgePlant"), &["known here: OtaRollout, EdgeGateway, EdgeService"]);
     refused_with(&kind("lamplighter.dev/v9", "OtaRollout"), &["apiVersion:", "lamplighter.dev/v1alpha1"]);
     refused_with(&kind("lamplighter.dev/v1alpha1", "SiteConfig"), &["--config"]);
 }

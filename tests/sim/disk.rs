@@ -42,6 +42,7 @@ impl Real {
             artifacts: all(&snapshot.artifacts),
             drops: all(&snapshot.drops),
             orders: all(&snapshot.orders),
+            services: all(&snapshot.services),
             journal: Vec::new(),
         };
         assert!(real.commit(&everything, Ending::Done));

@@ -94,6 +94,8 @@ pub fn settings(slots: u32) -> Settings {
         download_slots: slots,
         max_in_flight: 1_000,
         version_keys: [].into(),
+        node: None,
+        services: Default::default(),
         time_zone: Zone::utc(),
     }
 }

@@ -6,6 +6,7 @@ mod gateway;
 mod member;
 mod orders;
 mod rollout;
+mod service;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -16,10 +17,11 @@ pub use gateway::{Gateway, Served};
 pub use member::{Member, Step};
 pub use orders::Orders;
 pub use rollout::{Frozen, Rollout, Tripped, Wave};
+pub use service::{Begun, LastRestart, Service, Standing};
 
 use crate::model::{
-    ActionId, Client, ControllerId, Digest, Dispute, GateKey, ObjectName, Presence, Refusal, RolloutId, Settings,
-    SiteTime, Source, Sums, Uid, Version, poll_interval,
+    ActionId, Client, ControllerId, Digest, Dispute, GateKey, ObjectName, Presence, Refusal, RolloutId, ServiceName,
+    Settings, SiteTime, Source, Sums, Uid, Version, poll_interval,
 };
 
 /// Everything.
@@ -40,6 +42,8 @@ pub struct State {
     pub drops: BTreeMap<Digest, u64>,
     /// What people said on the spot, and has not been lifted.
     pub orders: Orders,
+    /// All services ever declared.
+    pub services: BTreeMap<ServiceName, Service>,
     /// What gates said when they were asked last. Not on disk: an answer is good for seconds.
     pub gates: BTreeMap<GateKey, GateSaid>,
     /// The process started or stood still then: what gates said before has no meaning any more, and who has not polled since

@@ -9,8 +9,8 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use super::Desk;
 use super::state::Drops;
-use crate::intake::watch::Watch;
 use crate::model::{Dropped, Verdict};
+use crate::watch::Watch;
 
 /// Follows it until it is dropped. The directory is made if it is not there.
 pub async fn follow(drops: Drops, mut desk: impl Desk) {

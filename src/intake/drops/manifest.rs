@@ -58,7 +58,9 @@ pub(super) fn read(dir: &Path, name: &str, poll_interval: Duration) -> Result<(D
     refuse_duplicates(&mut found);
     let refused = |why| Unread::Refused(Some(digest), why);
     if found.is_empty() {
-        return Err(refused("holds no object; write an OtaRollout or an EdgeGateway, or remove the file".into()));
+        return Err(refused(
+            "holds no object; write an OtaRollout, an EdgeGateway or an EdgeService, or remove the file".into(),
+        ));
     }
     let errors: Vec<String> = found.iter().filter_map(error).collect();
     if errors.is_empty() {
@@ -80,6 +82,7 @@ pub(super) fn contents(digest: Digest, intents: &[Intent]) -> Contents {
         contents.keys.insert(intent.name());
         match intent {
             Intent::Gateway(spec) => _ = contents.keys.insert(format!("the controller id {}", spec.controller_id)),
+            Intent::Service(_, spec) => _ = contents.keys.insert(format!("the unit {}", spec.unit)),
             Intent::Rollout(identity, spec) => {
                 contents.rollouts.push((identity.clone(), spec.artifact.key.digest));
                 let local = |file: &&ArtifactSpec| file.sources.iter().any(|source| !source.is_remote());

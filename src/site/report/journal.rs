@@ -19,6 +19,8 @@ pub struct JournalFilter {
     pub rollout: Option<String>,
     /// Rows of this gateway, by its name or controller id.
     pub gateway: Option<String>,
+    /// Rows of this service.
+    pub service: Option<String>,
     /// Rows of this kind.
     pub what: Option<What>,
     /// Rows from this time on, in Unix milliseconds; and those of which it is not known, as there was no clock.
@@ -27,7 +29,7 @@ pub struct JournalFilter {
 
 impl Default for JournalFilter {
     fn default() -> Self {
-        Self { limit: Self::USUAL, after: None, rollout: None, gateway: None, what: None, since: None }
+        Self { limit: Self::USUAL, after: None, rollout: None, gateway: None, service: None, what: None, since: None }
     }
 }
 
@@ -48,11 +50,12 @@ impl JournalFilter {
                 "after" => filter.after = Some(value.parse().map_err(|_| "after is the number of a row".to_owned())?),
                 "rollout" => filter.rollout = Some(value.into_owned()),
                 "gateway" => filter.gateway = Some(value.into_owned()),
+                "service" => filter.service = Some(value.into_owned()),
                 "since" => filter.since = Some(value.parse().map_err(|_| "since is in Unix milliseconds".to_owned())?),
                 "what" => filter.what = Some(value.parse().map_err(|error: Invalid| error.0)?),
                 _ => {
                     return Err(format!(
-                        "there is no filter {key:?}; limit, after, rollout, gateway, what and since are there"
+                        "there is no filter {key:?}; limit, after, rollout, gateway, service, what and since are there"
                     ));
                 }
             }
@@ -72,6 +75,7 @@ impl JournalFilter {
         add("after", self.after.map(|seq| seq.to_string()));
         add("rollout", self.rollout.clone());
         add("gateway", self.gateway.clone());
+        add("service", self.service.clone());
         add("what", self.what.map(|what| what.to_string()));
         add("since", self.since.map(|since| since.to_string()));
         query
@@ -84,7 +88,7 @@ impl JournalFilter {
 
     /// Says of a row whether it is wanted. A gateway that is gone is still found by its controller id.
     pub fn keep(&self, state: &State) -> impl Fn(&JournalEntry) -> bool + Send + 'static {
-        let Self { rollout, gateway, what, since, .. } = self.clone();
+        let Self { rollout, gateway, service, what, since, .. } = self.clone();
         let named = gateway.as_ref().and_then(|who| {
             let mut gateways = state.gateways.iter();
             gateways.find(|(_, gateway)| gateway.spec.name == *who).map(|(id, _)| id.to_string())
@@ -93,6 +97,7 @@ impl JournalFilter {
             let is = |wanted: &Option<String>, found: &Option<String>| wanted.is_some() && wanted == found;
             rollout.as_ref().is_none_or(|name| row.rollout.as_ref().is_some_and(|label| is_of(label, name)))
                 && (gateway.is_none() || is(&gateway, &row.gateway) || is(&named, &row.gateway))
+                && (service.is_none() || is(&service, &row.service))
                 && what.is_none_or(|what| what == row.what)
                 && since.zip(row.wall).is_none_or(|(since, at)| since <= at)
         }
@@ -140,6 +145,9 @@ pub struct JournalRowLine {
     /// Its controller id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub controller_id: Option<String>,
+    /// To which service.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service: Option<String>,
     /// The rest, for a person.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub detail: String,
@@ -158,6 +166,7 @@ pub fn journal(state: &State, page: JournalPage) -> JournalRows {
             gateway.map_or_else(|| id.clone(), |gateway| gateway.spec.name.clone())
         }),
         controller_id: row.gateway,
+        service: row.service,
         detail: row.detail,
     };
     JournalRows { rows: page.rows.into_iter().map(|row| line(row.seq, row.entry)).collect(), last: page.last }
@@ -174,6 +183,7 @@ mod tests {
             after: Some(12),
             rollout: Some("press-fw".into()),
             gateway: Some("press & 1=ü".into()),
+            service: Some("modbus".into()),
             what: Some(What::AttemptFailed),
             since: Some(-1),
         };
@@ -187,7 +197,10 @@ mod tests {
             ("what=Nothing", "there is no kind of row \"Nothing\""),
             ("gateway=%ff", "gateway is not UTF-8"),
             ("since=noon", "since is in Unix milliseconds"),
-            ("until=1", "there is no filter \"until\"; limit, after, rollout, gateway, what and since are there"),
+            (
+                "until=1",
+                "there is no filter \"until\"; limit, after, rollout, gateway, service, what and since are there",
+            ),
         ] {
             assert_eq!(JournalFilter::from_query(query), Err(why.to_owned()), "{query}");
         }

@@ -10,6 +10,7 @@ mod order;
 mod plan;
 mod registration;
 mod rollout;
+mod service;
 mod status;
 mod stops;
 mod why;
@@ -24,6 +25,7 @@ pub use order::{Before, OrderLine, Ordered, Wanted, ordered, standing_orders, un
 pub use plan::{LimitLine, PlanLine, PlannedLine, PlannedWaveLine, Plans, TakenLine, plans, plans_with};
 pub use registration::{Acceptance, Accepted, GuesserLine, NotAccepted, PendingLine, guessers, pending};
 pub use rollout::{RolloutWhy, rollout_why};
+pub use service::{ServiceLine, ServiceWhy, service_why};
 pub use status::{
     ArtifactLine, ClockLine, Counters, GatewayCount, RefusalLine, RolloutLine, SiteFileLine, Status, WaveLine, status,
 };

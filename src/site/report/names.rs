@@ -3,7 +3,7 @@
 use strsim::damerau_levenshtein;
 
 use crate::engine::{Gateway, State};
-use crate::model::{ControllerId, Identity};
+use crate::model::{ControllerId, Identity, ServiceName};
 
 /// So many names are offered to who mistyped one.
 const MOST_NEAR: usize = 3;
@@ -35,6 +35,15 @@ pub(super) fn rollout(state: &State, who: &str) -> Result<Identity, String> {
     }
     let near = did_you_mean(who, names.iter().map(String::as_str));
     Err(format!("there is no rollout {who:?}; {near}`lamplighter status` lists them"))
+}
+
+/// A service, by its name.
+pub(super) fn service(state: &State, who: &str) -> Result<ServiceName, String> {
+    if let Some((name, _)) = state.services.iter().find(|(name, _)| name.0 == who) {
+        return Ok(name.clone());
+    }
+    let near = did_you_mean(who, state.services.keys().map(|name| name.0.as_str()));
+    Err(format!("there is no service {who:?}; {near}`lamplighter status` lists them"))
 }
 
 /// `did you mean press-1, press-2? `, or nothing.

@@ -26,6 +26,7 @@ pub fn object(state: &State, now: Now, name: &ObjectName) -> Option<Report> {
     match name {
         ObjectName::Rollout(identity) => rollout(state, now, identity),
         ObjectName::Gateway(name) => gateway(state, name),
+        ObjectName::Service(_) => None,
     }
 }
 

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::OpensLine;
 use super::artifacts::ProgressLine;
 use super::order::{OrderLine, standing_orders};
+use super::service::{ServiceLine, service_lines};
 use super::{GuesserLine, PendingLine};
 use crate::artifact::Progress;
 use crate::engine::{self, Member, Phase, Rollout, Standing, State, Step, Steps, Summary, WaveView, steps, summary};
@@ -36,6 +37,9 @@ pub struct Status {
     pub silent_seconds: Option<u64>,
     /// The rollouts, newest first.
     pub rollouts: Vec<RolloutLine>,
+    /// The services, those that need a person first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub services: Vec<ServiceLine>,
     /// The newest orders that people gave on the spot and that stand.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub orders: Vec<OrderLine>,
@@ -262,6 +266,7 @@ pub fn status(
         store_lost: state.site.lost,
         silent_seconds: state.site.silence.map(|since| now.since(since).as_secs()),
         rollouts: rollouts.into_iter().map(|rollout| rollout_line(state, rollout, now, &progress)).collect(),
+        services: service_lines(state, now),
         orders,
         orders_total,
         gateways: GatewayCount {

@@ -275,6 +275,10 @@ pub(crate) fn journal_line(row: &JournalEntry) -> JournalLine {
 
 /// When a row was written by the wall clock, if there was one: whole seconds, UTC.
 pub(super) fn wall(row: &JournalEntry) -> Option<String> {
-    let wall = row.wall.and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
-    wall.map(|at| format!("{at:.0}"))
+    row.wall.and_then(wall_time)
+}
+
+/// Unix milliseconds as whole seconds, UTC.
+pub(super) fn wall_time(ms: i64) -> Option<String> {
+    jiff::Timestamp::from_millisecond(ms).ok().map(|at| format!("{at:.0}"))
 }

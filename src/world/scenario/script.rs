@@ -97,6 +97,9 @@ impl Writer<'_> {
             Object::Gateway(object) => resources::gateway(&object).map(Intent::Gateway),
             Object::Rollout(object) => resources::rollout(&object, &self.setting)
                 .map(|(identity, spec)| Intent::Rollout(identity, spec.into())),
+            Object::Service(object) => {
+                resources::service(&object).map(|(name, spec)| Intent::Service(name, spec.into()))
+            }
         };
         checked.map_err(inside)
     }
@@ -300,7 +303,7 @@ fn orders(words: &str) -> Result<Vec<Order>, String> {
 fn files(intent: &Intent) -> Vec<Digest> {
     match intent {
         Intent::Rollout(_, spec) => spec.files().map(|file| file.key.digest).collect(),
-        Intent::Gateway(_) => Vec::new(),
+        Intent::Gateway(_) | Intent::Service(..) => Vec::new(),
     }
 }
 

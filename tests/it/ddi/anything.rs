@@ -115,6 +115,8 @@ fn about(event: &Event) -> Option<&ControllerId> {
         | Event::Artifact(..)
         | Event::Collect(..)
         | Event::Registered(..)
+        | Event::Config(..)
+        | Event::Unit(..)
         | Event::Order(..) => None,
     }
 }

@@ -2,6 +2,7 @@
 #![allow(clippy::unchecked_time_subtraction, reason = "of constants")]
 
 mod api;
+mod api_services;
 mod approvals;
 mod attempts;
 mod bench_first;
@@ -27,6 +28,7 @@ mod power_back;
 mod registered;
 mod retrying;
 mod rollback;
+mod services;
 mod silence;
 pub(crate) mod site;
 mod spread;

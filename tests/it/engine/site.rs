@@ -95,6 +95,10 @@ pub struct Site {
     pub gateways: BTreeMap<String, GatewaySpec>,
     /// The rollouts of the manifests.
     pub rollouts: BTreeMap<String, RolloutSpec>,
+    /// The services of the manifests.
+    pub services: BTreeMap<String, ServiceSpec>,
+    /// What is to be done about units.
+    pub jobs: Vec<UnitJob>,
     /// What gateways can see.
     pub board: BTreeMap<ControllerId, Entry>,
     pub journal: Vec<JournalEntry>,
@@ -115,6 +119,8 @@ impl Site {
             download_slots: 1_000,
             max_in_flight: 1_000,
             version_keys: BTreeMap::new(),
+            node: None,
+            services: Default::default(),
             time_zone: Zone::utc(),
         };
         Self {
@@ -124,6 +130,8 @@ impl Site {
             ahead: None,
             gateways: BTreeMap::new(),
             rollouts: BTreeMap::new(),
+            services: BTreeMap::new(),
+            jobs: Vec::new(),
             board: BTreeMap::new(),
             journal: Vec::new(),
             last: Batch::default(),
@@ -171,6 +179,9 @@ impl Site {
         self.journal.extend(stepped.batch.journal.iter().cloned());
         self.last = stepped.batch;
         self.board.extend(stepped.outlook.board);
+        if let Some((_, jobs)) = stepped.outlook.services {
+            self.jobs = jobs;
+        }
         (self.next_due, self.next_change) = (stepped.outlook.next_due, stepped.outlook.next_change);
         stepped.verdicts
     }
@@ -230,7 +241,9 @@ impl Site {
         let gateways = self.gateways.values().cloned().map(Intent::Gateway);
         let rollouts =
             self.rollouts.iter().map(|(name, spec)| Intent::Rollout(Identity(name.clone()), spec.clone().into()));
-        Listing { intents: gateways.chain(rollouts).collect(), refused: vec![] }
+        let services =
+            self.services.iter().map(|(name, spec)| Intent::Service(ServiceName(name.clone()), spec.clone().into()));
+        Listing { intents: gateways.chain(rollouts).chain(services).collect(), refused: vec![] }
     }
 
     /// Every artifact that a manifest names is in the cache.
@@ -420,4 +433,5 @@ fn write(disk: &mut Snapshot, batch: &Batch) {
     put(&mut disk.artifacts, &batch.artifacts);
     put(&mut disk.drops, &batch.drops);
     put(&mut disk.orders, &batch.orders);
+    put(&mut disk.services, &batch.services);
 }

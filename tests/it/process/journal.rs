@@ -136,6 +136,7 @@ fn all_rows_are_read_page_by_page() {
         what: if n.is_multiple_of(2) { What::Offered } else { What::Withdrawn },
         rollout: None,
         gateway: None,
+        service: None,
         detail: if n == 2_500 { "with\na \u{1b}[31mcolour".into() } else { String::new() },
     };
     db.commit(&Batch { journal: (1..=2_500).map(row).collect(), ..Batch::default() }).unwrap();

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use lamplighter::model::{
-    ActionId, Amount, ArtifactKey, ArtifactSpec, Client, ConfirmBy, ControllerId, Day, Deadlines, DeclaredBy, Digest,
-    FailedReason, GatewaySpec, Given, Identity, JournalEntry, Presence, RolloutId, RolloutSpec, Selector, SiteTime,
-    Source, StandingOrder, Strategy, Sums, Uid, What, WhenClockUnknown, Window, Windows,
+    ActionId, Amount, ArtifactKey, ArtifactSpec, Client, Config, ConfirmBy, ControllerId, Day, Deadlines, DeclaredBy,
+    Digest, FailedReason, GatewaySpec, Given, Identity, JournalEntry, Mark, Method, Presence, RestartWhy, RolloutId,
+    RolloutSpec, Selector, ServiceName, ServiceSpec, SiteTime, Source, StandingOrder, Strategy, Sums, Uid, What,
+    WhenClockUnknown, Window, Windows,
 };
 use lamplighter::store::{
-    ActionRecord, ArtifactRecord, Batch, Db, DropRecord, GatewayRecord, MemberRecord, OrderRecord, RolloutRecord,
-    SavedTime, SiteRecord, Snapshot, StepRecord, Written,
+    ActionRecord, ArtifactRecord, Batch, BegunRecord, Db, DropRecord, GatewayRecord, MemberRecord, OrderRecord,
+    RolloutRecord, SavedTime, ServiceRecord, SiteRecord, Snapshot, StepRecord, Written,
 };
 
 use crate::crash_backend::CrashDisk;
@@ -37,6 +38,7 @@ impl Contents {
         merge(&mut snapshot.artifacts, &batch.artifacts);
         merge(&mut snapshot.drops, &batch.drops);
         merge(&mut snapshot.orders, &batch.orders);
+        merge(&mut snapshot.services, &batch.services);
         next.journal.extend(batch.journal.iter().cloned());
         next
     }
@@ -119,6 +121,8 @@ fn batch(random: &mut fastrand::Rng, n: u64) -> Batch {
         let given =
             Given { by: "uid 0".into(), at: SiteTime(n), wall: None, reason: random.bool().then(|| "x".into()) };
         batch.orders.push((order, random.bool().then_some(OrderRecord(given))));
+        let name = ServiceName(format!("service-{}", random.u32(..2)));
+        batch.services.push((name, random.bool().then(|| service(n))));
     }
     batch.journal = (0..random.u64(..4)).map(|row| entry(n * 10 + row)).collect();
     batch
@@ -256,6 +260,30 @@ pub fn rollout(n: u64) -> RolloutRecord {
     }
 }
 
+fn service(n: u64) -> ServiceRecord {
+    let spec = ServiceSpec {
+        config: vec!["/etc/edge".parse().unwrap()],
+        unit: "modbus.service".parse().unwrap(),
+        method: Method::Reload,
+        settle: Duration::from_secs(2),
+        min_interval: Duration::from_secs(10),
+        health: None,
+    };
+    let config = Config { hash: digest(1), keys: BTreeMap::from([("a.conf".into(), 7)]) };
+    let before = Mark { invocation: format!("{n:032x}"), changed: n };
+    let begun = BegunRecord { config: config.clone(), before, why: RestartWhy::Changed, at: SiteTime(n) };
+    ServiceRecord {
+        spec,
+        origin: DeclaredBy::Manifest,
+        listed: true,
+        applied: Some(config),
+        begun: Some(begun),
+        ordered: None,
+        restarts: 3,
+        last: None,
+    }
+}
+
 fn windows() -> Windows {
     let times = ("22:00".parse().unwrap(), "06:00".parse().unwrap());
     let zone = Some("Europe/Berlin".parse().unwrap());
@@ -278,6 +306,7 @@ pub fn entry(n: u64) -> JournalEntry {
         what: What::Fetched,
         rollout: Some("spring".into()),
         gateway: Some("gw-001".into()),
+        service: None,
         detail: format!("row {n}"),
     }
 }

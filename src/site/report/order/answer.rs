@@ -1,5 +1,6 @@
 //! What is said to a person about an order once it is on disk.
 
+use super::super::service;
 use super::Ordered;
 use super::standing::line;
 use crate::engine::{self, Member, Rollout, State, Step};
@@ -22,7 +23,7 @@ impl Before {
             Order::Give(order, _) | Order::Lift(order) => {
                 state.orders.get(order).map(|given| (order.clone(), given.clone()))
             }
-            Order::Resume | Order::Approve(..) | Order::Retry(..) | Order::Repaired(_) => None,
+            Order::Resume | Order::Approve(..) | Order::Retry(..) | Order::Restart(_) | Order::Repaired(_) => None,
         };
         let failed = |order: &Order| match order {
             Order::Retry(identity, named) => again(state, identity, named),
@@ -69,6 +70,7 @@ pub fn ordered(
     let answer = |order: &str, rollout: Option<&Identity>, gateways: Vec<String>, says: Vec<String>| Ordered {
         order: order.into(),
         rollout: rollout.map(ToString::to_string),
+        service: None,
         gateways,
         changed,
         by: by.to_owned(),
@@ -109,6 +111,10 @@ pub fn ordered(
             let says = retried(state, identity, named.is_empty(), &reached);
             answer("retry", Some(identity), reached, says)
         }
+        Some(Order::Restart(name)) => Ordered {
+            service: Some(name.to_string()),
+            ..answer("restart", None, vec![], service::restarted(state, name, now, changed))
+        },
         Some(Order::Repaired(id)) => {
             let name = name(state, id);
             let says = repaired(state, id, &name, changed);

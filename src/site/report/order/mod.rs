@@ -33,6 +33,8 @@ pub enum Wanted {
     Repaired { gateway: String },
     /// Failed members begin again: these, or all.
     Retry { rollout: String, gateways: Vec<String> },
+    /// The service's unit is restarted.
+    Restart { service: String },
 }
 
 /// What became of it.
@@ -44,6 +46,9 @@ pub struct Ordered {
     /// The rollout that it is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rollout: Option<String>,
+    /// The service that it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service: Option<String>,
     /// The gateways that it reached, by name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gateways: Vec<String>,
@@ -90,6 +95,7 @@ pub fn understood(state: &State, wanted: &Wanted) -> Result<Vec<Order>, String> 
                 gateways.iter().map(|who| member(state, &identity, who)).collect::<Result<_, _>>()?;
             vec![Order::Retry(identity, gateways)]
         }
+        Wanted::Restart { service } => vec![Order::Restart(names::service(state, service)?)],
     })
 }
 

@@ -50,6 +50,8 @@ fn judge_of(fetch: &[&str]) -> (Oracle, RolloutId) {
         download_slots: 10,
         max_in_flight: 10,
         version_keys: [].into(),
+        node: None,
+        services: Default::default(),
         time_zone: Zone::utc(),
     };
     let mut oracle = Oracle::new(10, Zone::utc());

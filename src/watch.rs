@@ -1,17 +1,43 @@
 //! Hearing that something happened in a directory. Which event it was never matters: any means "look again".
+//!
+//! A leaf beside the rooms, as manifests, the site file and services' configuration are heard of by the same rule. Imports
+//! nothing of ours.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use notify::event::{AccessKind, AccessMode};
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::follow::Pace;
+/// How often and how soon the directories are read.
+#[derive(Debug, Clone, Copy)]
+pub struct Pace {
+    /// So long nothing may happen before they are read: files are copied in pieces.
+    pub quiet: Duration,
+    /// Read them after this long even if something goes on happening, such as a large artifact being copied.
+    pub longest: Duration,
+    /// Read them so often although nothing was heard: network file systems are silent.
+    pub rescan: Duration,
+    /// Read them so often while one cannot be watched or is not there.
+    pub poll: Duration,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Self {
+            quiet: Duration::from_millis(200),
+            longest: Duration::from_secs(5),
+            rescan: Duration::from_secs(60),
+            poll: Duration::from_secs(3),
+        }
+    }
+}
 
 /// One watch on each directory, renewed when a directory is replaced.
 #[derive(Debug)]
@@ -138,6 +164,11 @@ impl Watch {
         }
         self.warned &= !all;
         all
+    }
+
+    /// Is it told when something happens in this directory?
+    pub fn hears(&self, dir: &Path) -> bool {
+        self.watched.contains_key(dir)
     }
 
     fn add(&mut self, dir: &Path) -> notify::Result<()> {

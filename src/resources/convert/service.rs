@@ -1,0 +1,83 @@
+//! An `EdgeService`, checked.
+
+use std::time::Duration;
+
+use super::{Checked, duration, parse};
+use crate::model::{self, Check, Health, Method, ServiceName, ServiceSpec, format_duration};
+use crate::resources::{EdgeService, FieldError, RestartMethod, ServiceHealth};
+
+/// Checks a service.
+pub fn service(object: &EdgeService) -> Checked<(ServiceName, ServiceSpec)> {
+    let name = object
+        .metadata
+        .name
+        .clone()
+        .ok_or_else(|| FieldError::new("metadata.name", "is missing; it has no default"))?;
+    let spec = &object.spec;
+    let mut config: Vec<model::ConfigPath> = Vec::new();
+    for (index, source) in spec.config.iter().enumerate() {
+        let field = format!("spec.config[{index}].path");
+        let path = parse(&field, &source.path)?;
+        if config.contains(&path) {
+            return Err(FieldError::new(field, "stands there twice; keep one"));
+        }
+        config.push(path);
+    }
+    if config.is_empty() || config.len() > ServiceSpec::MOST_CONFIG {
+        let why = format!("has {} entries; give 1 to {}", config.len(), ServiceSpec::MOST_CONFIG);
+        return Err(FieldError::new("spec.config", why));
+    }
+    let checked = ServiceSpec {
+        config,
+        unit: parse("spec.restart.unit", &spec.restart.unit)?,
+        method: match spec.restart.method {
+            None | Some(RestartMethod::Restart) => Method::Restart,
+            Some(RestartMethod::Reload) => Method::Reload,
+            Some(RestartMethod::ReloadOrRestart) => Method::ReloadOrRestart,
+        },
+        settle: at_most("spec.settle", spec.settle.as_deref(), ServiceSpec::SETTLE, ServiceSpec::LONGEST)?,
+        min_interval: at_most(
+            "spec.minInterval",
+            spec.min_interval.as_deref(),
+            ServiceSpec::MIN_INTERVAL,
+            ServiceSpec::LONGEST,
+        )?,
+        health: spec.health.as_ref().map(health).transpose()?,
+    };
+    Ok((ServiceName(name), checked))
+}
+
+fn health(typed: &ServiceHealth) -> Checked<Health> {
+    let timeout = at_most("spec.health.timeout", typed.timeout.as_deref(), Health::TIMEOUT, Health::LONGEST)?;
+    let check = match (&typed.http, typed.tcp, &typed.unit_active_for) {
+        (Some(url), None, None) => Check::http(url).map_err(|error| FieldError::new("spec.health.http", error.0))?,
+        (None, Some(port), None) => {
+            let port = u16::try_from(port).ok().filter(|port| *port > 0);
+            Check::Tcp(port.ok_or_else(|| FieldError::new("spec.health.tcp", "is no port; use 1 to 65535"))?)
+        }
+        (None, None, Some(text)) => {
+            let field = "spec.health.unitActiveFor";
+            let active = duration(field, text)?;
+            if active >= timeout {
+                let why = format!(
+                    "is {}, which is not less than the time that it has for that ({}); raise spec.health.timeout",
+                    format_duration(active),
+                    format_duration(timeout)
+                );
+                return Err(FieldError::new(field, why));
+            }
+            Check::UnitActiveFor(active)
+        }
+        _ => return Err(FieldError::new("spec.health", "should have exactly one of http, tcp and unitActiveFor")),
+    };
+    Ok(Health { check, timeout })
+}
+
+fn at_most(field: &str, text: Option<&str>, default: Duration, most: Duration) -> Checked<Duration> {
+    let Some(text) = text else { return Ok(default) };
+    let time = duration(field, text)?;
+    if time > most {
+        return Err(FieldError::new(field, format!("is {text}; use at most {}", format_duration(most))));
+    }
+    Ok(time)
+}
