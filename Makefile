@@ -30,8 +30,9 @@ test-memory:
 	tests/memory/tls.sh
 
 # The binary and a real API server, built from its Go modules if it is not there: some minutes the first time. Each test has a
-# server of its own.
+# server of its own. One of them updates a real SWUpdate.
 test-cluster:
+	tests/real/install.sh
 	tests/cluster/build.sh
 	$(CARGO_TEST) --test cluster -- --test-threads=3
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::draft::Draft;
-use super::state::Rollout;
-use super::{cancel, declare, dispute};
+use super::state::{Gateway, Rollout};
+use super::{apply, cancel, declare, dispute};
 use crate::model::{
     ApiFact, ApiListing, ControllerId, DeclaredBy, Identity, Intent, ObjectName, Refusal, RolloutId, Uid, Verdict, What,
 };
@@ -26,6 +26,9 @@ pub(super) fn listed(draft: &mut Draft, list: ApiListing) -> Verdict {
         return Verdict::AnotherCluster(known);
     }
     if draft.state.site.cluster.is_none() {
+        if let Some(object) = &list.adopted {
+            memory_is_gone(draft, object);
+        }
         draft.edit_site(|site| site.cluster = Some(list.cluster));
     }
     if draft.state.api.awaited {
@@ -43,6 +46,16 @@ pub(super) fn listed(draft: &mut Draft, list: ApiListing) -> Verdict {
     }
     unlist(draft, |origin| matches!(origin, DeclaredBy::Api(uid) if !listed.contains(&uid)));
     Verdict::Accepted
+}
+
+/// A store that never read a cluster has no memory of what this site adopted there: it is on another disk now, or the one of
+/// before is gone, and holds and pauses with it. What gateways run is not known before they say it.
+fn memory_is_gone(draft: &mut Draft, adopted: &ObjectName) {
+    apply::store_lost(draft, format!("this site adopted {adopted} before, and its store knows nothing of that"));
+    let silent = |(_, gateway): &(&ControllerId, &Gateway)| gateway.attributes.is_empty();
+    for id in draft.state.gateways.iter().filter(silent).map(|(id, _)| id.clone()).collect::<Vec<_>>() {
+        draft.edit_gateway(&id, |gateway| gateway.unknown_version = true);
+    }
 }
 
 /// Takes what happened to one object.

@@ -145,7 +145,8 @@ impl<D: Desk> Follower<D> {
     /// Reads all that the server has, and tells the heart.
     async fn list(&mut self, api: &Shared, cluster: Uid) -> Result<(), Fault> {
         let setting = self.setting();
-        let mut listing = ApiListing { cluster, objects: Vec::new(), deleted: Vec::new(), refused: Vec::new() };
+        let mut listing =
+            ApiListing { cluster, objects: Vec::new(), deleted: Vec::new(), refused: Vec::new(), adopted: None };
         let mut learned = Vec::new();
         let mut versions = [String::new(), String::new()];
         {
@@ -154,6 +155,9 @@ impl<D: Desk> Follower<D> {
                 let version = list(api, &self.objects, kind, &self.settings.selector, |mut item| {
                     if !item.may_be_ours(&self.settings.site) {
                         return;
+                    }
+                    if listing.adopted.is_none() && item.was_adopted_by(&self.settings.site) {
+                        listing.adopted = Some(name(kind, &item));
                     }
                     let mut why = None;
                     if item.is_deleted() {

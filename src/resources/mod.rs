@@ -30,7 +30,8 @@ pub use rollout::{
     Strategy, Variant, Wave,
 };
 pub use status::{
-    ArtifactStatus, EdgeGatewayStatus, FailureStatus, OtaRolloutStatus, Summary, UpdateStatus, WaveStatus,
+    ArtifactStatus, EdgeGatewayStatus, EndedStatus, FailureStatus, OrderStatus, OtaRolloutStatus, Summary,
+    UpdateStatus, WaveStatus,
 };
 pub use windows::{Day, WhenClockUnknown, Window};
 

@@ -76,6 +76,7 @@ pub(super) fn tell(objects: &Objects, rows: &[JournalEntry]) {
             What::RolloutAccepted => ("Accepted", false),
             What::RolloutSuperseded => ("Superseded", false),
             What::RolloutCancelled => ("Cancelled", false),
+            What::Ordered => ("Ordered", false),
             What::RolloutDeleted => ("Deleted", false),
             What::WaveOpened => ("WaveOpened", false),
             What::WaveProven => ("WaveProven", false),

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use super::wanted::united;
 use crate::device::{self, Entry, Offer};
 use crate::engine::{self, Changes, GatewayView, Rollout, State, Step};
-use crate::model::{ArtifactSpec, ControllerId, Digest, GateKey, ObjectName, RolloutId, SiteTime};
+use crate::model::{ArtifactSpec, ControllerId, Digest, GateKey, ObjectName, RolloutId, SiteTime, StandingOrder};
 
 /// Level-triggered: what should be true outside, where it may have changed.
 #[derive(Debug)]
@@ -104,12 +104,14 @@ fn objects(state: &State, changes: &Changes) -> Vec<(ObjectName, bool)> {
     let members = changes.members.iter().map(|(rollout, _)| *rollout);
     // an artifact's way is said in every rollout that wants it
     let all = (!changes.artifacts.is_empty()).then(|| state.rollouts.keys().copied());
+    let ordered = changes.orders.iter().filter_map(|order| engine::current(state, order.rollout()?));
     let rollouts: BTreeSet<RolloutId> =
-        changes.rollouts.iter().copied().chain(members).chain(all.into_iter().flatten()).collect();
+        changes.rollouts.iter().copied().chain(members).chain(all.into_iter().flatten()).chain(ordered).collect();
     let rollouts = rollouts.iter().filter_map(|id| state.rollouts.get(id));
     let rollouts = rollouts.filter(|rollout| rollout.origin.is_api() && !rollout.replaced);
     let gateways = changes.gateways.iter().chain(changes.members.iter().map(|(_, gateway)| gateway));
-    let gateways: BTreeSet<&ControllerId> = gateways.collect();
+    let held = changes.orders.iter().filter_map(StandingOrder::gateway);
+    let gateways: BTreeSet<&ControllerId> = gateways.chain(held).collect();
     let gateways = gateways.into_iter().filter_map(|id| Some((id, state.gateways.get(id)?)));
     let failed = |id: &ControllerId| {
         let has_failed = |rollout: &Rollout| matches!(rollout.members.get(id)?.step, Step::Failed(_)).then_some(());

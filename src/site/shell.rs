@@ -307,7 +307,10 @@ impl Shell {
             Query::Accept(..) | Query::Order(..) => return Answer::Refused("ask again".into()),
             Query::Gateways => serde_json::to_vec(&report::gateways(state)),
             Query::Artifacts => serde_json::to_vec(&report::artifacts(state, |digest| self.keeper.progress(digest))),
-            Query::Object(name) => serde_json::to_vec(&report::object(state, self.clock.now(), &name)),
+            Query::Object(name) => {
+                let fetched = |digest: &Digest| self.keeper.progress(digest)?.bytes;
+                serde_json::to_vec(&report::object(state, self.clock.now(), &name, fetched))
+            }
             Query::IsDropAccepted(manifest) => serde_json::to_vec(&state.drops.contains_key(&manifest)),
             Query::Journal(filter) => {
                 let page = self.store.journal_page(filter.span(), filter.limit, filter.keep(state)).await;

@@ -214,9 +214,15 @@ pub struct RolloutRecord {
     /// Waves that a person approved on the spot.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub approved: BTreeSet<String>,
+    /// When its first wave opened, in Unix milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub began: Option<i64>,
     /// When it was done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ready_at: Option<SiteTime>,
+    /// … in Unix milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<i64>,
     /// The files to which its members would go back.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub backs: Vec<ArtifactSpec>,

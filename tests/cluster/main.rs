@@ -12,10 +12,14 @@ mod deletion;
 mod device;
 mod following;
 mod hall;
+mod main_job;
 mod offline;
+mod on_the_spot;
+mod recreate;
 #[path = "../it/process/site.rs"]
 #[expect(dead_code, reason = "shared with the tests of the process")]
 mod site;
+mod swupdate;
 #[path = "../it/process/wire.rs"]
 mod wire;
 mod writing;

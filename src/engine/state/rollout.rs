@@ -37,8 +37,12 @@ pub struct Rollout {
     pub deleted: bool,
     /// Waves that a person approved on the spot.
     pub approved: BTreeSet<String>,
+    /// When its first wave opened, by the wall clock in Unix milliseconds, if that was known.
+    pub began: Option<i64>,
     /// When it was done.
     pub ready_at: Option<SiteTime>,
+    /// … by the wall clock, the same.
+    pub ended: Option<i64>,
     /// Its members; before the freeze those that would be.
     pub members: BTreeMap<ControllerId, Member>,
     /// The files to which its members would go back, if it is rolled back; each once.

@@ -20,7 +20,7 @@ fn listing(site: &Site, cluster: u8) -> ApiListing {
     let rollouts =
         site.rollouts.iter().map(|(name, spec)| Intent::Rollout(Identity(name.clone()), spec.clone().into()));
     let objects = (1..).map(uid).zip(gateways.chain(rollouts)).collect();
-    ApiListing { cluster: uid(cluster), objects, deleted: vec![], refused: vec![] }
+    ApiListing { cluster: uid(cluster), objects, deleted: vec![], refused: vec![], adopted: None }
 }
 
 fn api_list(site: &mut Site) -> Verdict {
@@ -84,7 +84,8 @@ fn a_list_of_manifests_never_unlists_objects_of_the_api_and_the_other_way_round(
     no_manifests(&mut site);
     assert_eq!(site.count(Step::Offered), 2);
     let mut site = Site::rolling_on(3, |_| {});
-    let nothing = ApiListing { cluster: uid(CLUSTER), objects: vec![], deleted: vec![], refused: vec![] };
+    let nothing =
+        ApiListing { cluster: uid(CLUSTER), objects: vec![], deleted: vec![], refused: vec![], adopted: None };
     site.happens(Event::ApiListed(nothing.into()));
     assert_eq!(site.count(Step::Offered), 2);
 }
@@ -101,7 +102,7 @@ fn no_rollout_is_frozen_before_an_api_that_never_answered_gave_its_list() {
     assert!(site.main().frozen.is_none());
     assert!(matches!(site.phase(), Phase::Reconciling(ReconcilingReason::AwaitingApi, _)), "{:?}", site.phase());
     let more = vec![(uid(1), Intent::Gateway(gateway("g2")))];
-    let list = ApiListing { cluster: uid(CLUSTER), objects: more, deleted: vec![], refused: vec![] };
+    let list = ApiListing { cluster: uid(CLUSTER), objects: more, deleted: vec![], refused: vec![], adopted: None };
     site.happens(Event::ApiListed(list.into()));
     assert_eq!(site.main().frozen.as_ref().unwrap().total, 2);
     // the next start knows what it had
@@ -118,7 +119,7 @@ fn an_empty_list_undoes_nothing_and_starts_nothing() {
     let mut site = rolling_on(4);
     let rest = site.rest();
     site.download(&rest[0]);
-    let empty = ApiListing { cluster: uid(CLUSTER), objects: vec![], deleted: vec![], refused: vec![] };
+    let empty = ApiListing { cluster: uid(CLUSTER), objects: vec![], deleted: vec![], refused: vec![], adopted: None };
     site.happens(Event::ApiListed(empty.into()));
     assert_eq!((site.at(&rest[0]), site.count(UNLISTED)), (Step::Installing, 2));
     assert_eq!(site.says(&rest[0], success()), Verdict::Accepted);
@@ -231,7 +232,7 @@ fn what_is_no_longer_this_sites_is_not_deleted() {
 #[test]
 fn declared_by_a_manifest_and_by_the_api_it_counts_for_neither_until_one_of_them_goes() {
     let mut site = rolling_on(3);
-    let both = || Listing { intents: vec![intent("main", rollout("os", "2"))], refused: vec![] };
+    let both = || Listing { intents: vec![intent("main", rollout("os", "2"))], refused: vec![], adopted: None };
     site.happens(Event::Listed(both()));
     assert_eq!((site.count(UNLISTED), site.core.state().api.disputes.len()), (2, 1));
     site.happens(Event::Listed(both()));
@@ -302,4 +303,28 @@ fn the_api_takes_over_what_came_by_a_drop_and_a_drop_does_not_contradict_the_api
     let verdict = site.happens(dropped("2", "3"));
     let expected = Contradiction { object: 0, why: Against::Declared };
     assert_eq!(verdict, Verdict::Contradicts(expected));
+}
+
+#[test]
+fn a_store_that_knows_nothing_of_what_the_site_adopted_before_offers_nothing_until_a_person_says_so() {
+    let mut site = Site::new();
+    no_manifests(&mut site);
+    site.happens(Event::ApiAwaited(None));
+    site.declare_gateways(2);
+    site.rollouts.insert("main".into(), rollout("os", "2"));
+    let list = ApiListing { adopted: Some(name()), ..listing(&site, CLUSTER) };
+    site.happens(Event::ApiListed(list.clone().into()));
+    site.everybody_polls();
+    site.verify();
+    assert!(matches!(site.phase(), Phase::Stalled(StalledReason::StoreLost, _)), "{:?}", site.phase());
+    let row = site.journal.iter().find(|row| row.what == What::StoreLost).unwrap();
+    assert!(row.detail.contains("OtaRollout/main"), "{row:?}");
+    site.happens(Event::Order(Order::Resume, "uid 1000".into()));
+    assert_eq!(site.count(Step::Waiting(WaitingReason::UnknownVersion)), 2);
+    site.reports("g1", "2");
+    site.reports("g2", "1");
+    assert_eq!((site.at("g1"), site.at("g2")), (Step::Skipped(SkippedReason::AlreadyInstalled), Step::Offered));
+    // from now on it knows them
+    site.happens(Event::ApiListed(list.into()));
+    assert!(!site.core.state().site.lost);
 }
