@@ -1,8 +1,8 @@
 //! A drop: all of it is accepted, or nothing.
 
-use super::declare;
 use super::draft::Draft;
 use super::state::{Gateway, Rollout, State};
+use super::{declare, shown};
 use crate::model::{
     Against, ArtifactSpec, Contradiction, DeclaredBy, Digest, Dropped, GatewaySpec, Identity, Intent, RolloutSpec,
     Source, Verdict, What,
@@ -41,9 +41,7 @@ pub(super) fn apply(draft: &mut Draft, drop: Dropped) -> Verdict {
     for intent in intents {
         match intent {
             Intent::Gateway(spec) => declare::gateway(draft, spec, DeclaredBy::Drop),
-            Intent::Rollout(identity, spec) => {
-                declare::rollout(draft, identity, *spec, DeclaredBy::Drop);
-            }
+            Intent::Rollout(identity, spec) => shown::dropped(draft, identity, *spec, drop.digest.as_ref()),
         }
     }
     if let Some(digest) = drop.digest {
@@ -94,7 +92,8 @@ fn against_gateway(state: &State, spec: &GatewaySpec) -> Option<Against> {
 fn against_rollout(state: &State, identity: &Identity, spec: &RolloutSpec) -> Option<Against> {
     let current = |rollout: &&Rollout| !rollout.replaced;
     let namesake = state.rollouts.values().filter(current).find(|rollout| rollout.identity == *identity);
-    if namesake.is_some_and(|rollout| rollout.listed && rollout.origin.is_standing()) {
+    let standing = |rollout: &Rollout| rollout.listed && rollout.origin.is_standing() && rollout.object.is_none();
+    if namesake.is_some_and(standing) {
         return Some(Against::Declared);
     }
     let other_size = |rollout: &Rollout| {

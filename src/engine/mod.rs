@@ -47,6 +47,7 @@ mod rollback;
 mod room;
 mod sequence;
 mod settle;
+mod shown;
 mod silence;
 mod spread;
 mod state;
@@ -75,6 +76,7 @@ pub use preview::{Plan, Planned, PlannedWave, declared, plan};
 pub use progress::{Standing, WaveView, waves};
 pub use sequence::order_key;
 pub use settle::{settle, settle_all};
+pub use shown::unshown;
 pub use state::{
     Action, Api, Artifact, Frozen, GateSaid, Gateway, Member, Orders, Rollout, Served, Site, State, Step, Tripped, Wave,
 };

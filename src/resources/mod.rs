@@ -14,6 +14,7 @@ mod labels;
 mod object;
 mod rollout;
 mod status;
+mod typed;
 mod windows;
 
 pub use amount::IntOrPercent;
@@ -33,6 +34,7 @@ pub use status::{
     ArtifactStatus, EdgeGatewayStatus, EndedStatus, FailureStatus, OrderStatus, OtaRolloutStatus, Summary,
     UpdateStatus, WaveStatus,
 };
+pub use typed::typed;
 pub use windows::{Day, WhenClockUnknown, Window};
 
 /// The group of every kind.

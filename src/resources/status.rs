@@ -16,6 +16,10 @@ pub struct OtaRolloutStatus {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "conditions")]
     pub conditions: Vec<Condition>,
+    /// How it came to the site: Api, or Drop for one that a drop brought and that is only shown here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 32))]
+    pub origin: Option<String>,
     /// How many gateways are where; disjoint, and adds up to the total.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<Summary>,
@@ -173,7 +177,7 @@ pub struct EndedStatus {
     /// To which version of its artifact.
     #[schemars(length(max = 128))]
     pub version: String,
-    /// Updated, RolledBack, Failed or Skipped.
+    /// Updated, Failed or Skipped, or that it is back on what it ran before.
     #[schemars(length(max = 32))]
     pub step: String,
     /// Why, if it was not updated.

@@ -19,6 +19,8 @@ pub struct Outlook {
     pub gates: Option<BTreeSet<GateKey>>,
     /// Objects of the API about which something else may be said now, and whether a person should hear of it soon.
     pub objects: Vec<(ObjectName, bool)>,
+    /// There are rollouts of drops that the API does not show.
+    pub unshown: bool,
     /// When to step again although nothing happens.
     pub next_due: Option<SiteTime>,
     /// When to step again because windows open or end; no deadline, so that no site time is saved for it.
@@ -58,6 +60,7 @@ impl Views {
             wanted,
             gates,
             objects: objects(state, changes),
+            unshown: engine::unshown(state).next().is_some(),
             next_due: engine::next_due(state),
             next_change: engine::next_change(state),
         }
@@ -119,7 +122,8 @@ fn objects(state: &State, changes: &Changes) -> Vec<(ObjectName, bool)> {
     };
     let gateways = gateways.filter(|(_, gateway)| gateway.origin.is_api());
     let gateways = gateways.map(|(id, gateway)| (ObjectName::Gateway(gateway.spec.name.clone()), failed(id)));
-    rollouts.map(|rollout| (ObjectName::Rollout(rollout.identity.clone()), false)).chain(gateways).collect()
+    let rollouts = rollouts.map(|rollout| (ObjectName::Rollout(rollout.object_name().clone()), false));
+    rollouts.chain(gateways).chain(changes.told.iter().map(|name| (name.clone(), false))).collect()
 }
 
 fn wanted(state: &State) -> Vec<ArtifactSpec> {

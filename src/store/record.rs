@@ -191,6 +191,9 @@ pub struct RolloutRecord {
     /// How it was declared last.
     #[serde(default, skip_serializing_if = "DeclaredBy::is_manifest")]
     pub origin: DeclaredBy,
+    /// A drop declared it: what its object in the API is called.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub object: Option<Identity>,
     /// The last complete list showed it, or a drop declared it.
     pub listed: bool,
     /// Since when it is not.

@@ -10,6 +10,7 @@ mod deletion;
 #[path = "../it/process/device.rs"]
 #[expect(dead_code, reason = "shared with the tests of the process")]
 mod device;
+mod drops;
 mod following;
 mod hall;
 mod main_job;

@@ -9,7 +9,9 @@ fn on_an_empty_disk_it_is_rebuilt_from_the_api_and_from_what_gateways_report_wit
     let Hall { site: first, cluster } = {
         let hall = Hall::with(&["press-1", "press-2"]);
         let devices = ["press-1", "press-2"].map(|name| hall.device(name));
-        devices.iter().for_each(|device| device.report("1.0.0"));
+        for device in &devices {
+            device.report("1.0.0");
+        }
         let canary =
             eventually("a gateway is offered its update", || devices.iter().position(|device| device.poll().is_some()));
         devices[canary].update("2.0.0");

@@ -2,6 +2,7 @@
 
 mod rollouts;
 mod site_file;
+mod typed;
 mod windows;
 
 use std::path::{Path, PathBuf};

@@ -7,13 +7,13 @@ use serde_json::{Map, Value};
 
 use super::gateways::{newest, reason};
 use crate::engine::{self, Gateway, Member, Phase, Rollout, State, Step, summary};
-use crate::kube::{Condition, Report, Truth};
+use crate::kube::{Condition, Report, Show, Truth};
 use crate::model::{
-    ArtifactSpec, ControllerId, DeclaredBy, Digest, Dispute, Identity, Now, ObjectName, Presence, StandingOrder,
+    ArtifactSpec, ControllerId, DeclaredBy, Digest, Dispute, Identity, Now, ObjectName, Presence, StandingOrder, Uid,
 };
 use crate::resources::{
     ArtifactStatus, EdgeGatewayStatus, EndedStatus, FailureStatus, OrderStatus, OtaRolloutStatus, Summary,
-    UpdateStatus, WaveStatus,
+    UpdateStatus, WaveStatus, typed,
 };
 
 /// So many failures are named, the newest first.
@@ -23,15 +23,31 @@ const MOST_ENDED: usize = 5;
 /// Words of gateways and people are cut here.
 const LONGEST: usize = 256;
 
-/// What the site says about an object; none if it does not have it. `fetched`: how much of a file came so far.
-pub fn object(state: &State, now: Now, name: &ObjectName, fetched: impl Fn(&Digest) -> Option<u64>) -> Option<Report> {
-    if let Some(dispute) = state.api.disputes.iter().find(|dispute| dispute.api.1.object() == *name) {
+/// What the site says about an object of this uid; none if it does not have it. `fetched`: how much of a file came so far.
+pub fn object(
+    state: &State,
+    now: Now,
+    (name, uid): (&ObjectName, Uid),
+    fetched: impl Fn(&Digest) -> Option<u64>,
+) -> Option<Report> {
+    if let Some(dispute) = state.api.disputes.iter().find(|dispute| dispute.api.0 == uid) {
         return Some(disputed(dispute));
     }
+    if let Some(refusal) = state.api.refused.get(name) {
+        return Some(Report::not_accepted(uid, &refusal.why));
+    }
     match name {
-        ObjectName::Rollout(identity) => rollout(state, now, identity, fetched),
+        ObjectName::Rollout(object) => rollout(state, now, object, fetched),
         ObjectName::Gateway(name) => gateway(state, name),
     }
+}
+
+/// A rollout that came by a drop and that the API does not show, but for objects of these names.
+pub fn unshown(state: &State, but: &[String]) -> Option<Show> {
+    let mut unshown = engine::unshown(state).filter_map(|rollout| Some((rollout, &rollout.object.as_ref()?.0)));
+    let (rollout, object) = unshown.find(|(_, object)| !but.contains(object))?;
+    let spec = serde_json::to_value(typed(&rollout.spec)).ok()?;
+    Some(Show { object: object.clone(), rollout: rollout.identity.to_string(), spec })
 }
 
 fn disputed(dispute: &Dispute) -> Report {
@@ -53,8 +69,8 @@ fn ready(which: &str, reason: &str, message: &str) -> [Condition; 3] {
     })
 }
 
-fn rollout(state: &State, now: Now, identity: &Identity, fetched: impl Fn(&Digest) -> Option<u64>) -> Option<Report> {
-    let is_it = |rollout: &&Rollout| !rollout.replaced && rollout.identity == *identity;
+fn rollout(state: &State, now: Now, object: &Identity, fetched: impl Fn(&Digest) -> Option<u64>) -> Option<Report> {
+    let is_it = |rollout: &&Rollout| !rollout.replaced && rollout.object_name() == object;
     let rollout = state.rollouts.values().find(is_it)?;
     let DeclaredBy::Api(uid) = rollout.origin else { return None };
     let (which, reason, message) = match engine::phase(state, rollout, now.site) {
@@ -66,12 +82,14 @@ fn rollout(state: &State, now: Now, identity: &Identity, fetched: impl Fn(&Diges
         Phase::Reconciling(reason, message) => ("Reconciling", reason.to_string(), message),
         Phase::Stalled(reason, message) => ("Stalled", reason.to_string(), message),
     };
+    let identity = || rollout.identity.clone();
     let status = OtaRolloutStatus {
+        origin: Some(if rollout.object.is_some() { "Drop" } else { "Api" }.into()),
         summary: Some(counts(rollout)),
         wave: wave(state, rollout, now),
         artifact: Some(artifact(state, rollout, fetched)),
         failures: failures(state, rollout),
-        orders: orders(state, [StandingOrder::Pause(identity.clone()), StandingOrder::Cancel(identity.clone())]),
+        orders: orders(state, [StandingOrder::Pause(identity()), StandingOrder::Cancel(identity())]),
         started_at: rollout.began.and_then(wall),
         finished_at: rollout.ended.and_then(wall),
         ..OtaRolloutStatus::default()

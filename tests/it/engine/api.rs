@@ -232,7 +232,7 @@ fn what_is_no_longer_this_sites_is_not_deleted() {
 #[test]
 fn declared_by_a_manifest_and_by_the_api_it_counts_for_neither_until_one_of_them_goes() {
     let mut site = rolling_on(3);
-    let both = || Listing { intents: vec![intent("main", rollout("os", "2"))], refused: vec![], adopted: None };
+    let both = || Listing { intents: vec![intent("main", rollout("os", "2"))], refused: vec![] };
     site.happens(Event::Listed(both()));
     assert_eq!((site.count(UNLISTED), site.core.state().api.disputes.len()), (2, 1));
     site.happens(Event::Listed(both()));
@@ -327,4 +327,90 @@ fn a_store_that_knows_nothing_of_what_the_site_adopted_before_offers_nothing_unt
     // from now on it knows them
     site.happens(Event::ApiListed(list.into()));
     assert!(!site.core.state().site.lost);
+}
+
+/// A site to which a drop brought `main`, and what the API calls that.
+fn dropped() -> (Site, Identity) {
+    let mut site = Site::new();
+    no_manifests(&mut site);
+    site.happens(Event::ApiAwaited(None));
+    site.declare_gateways(3);
+    api_list(&mut site);
+    site.everybody_polls();
+    drop_brings(&mut site, "7", "2");
+    site.verify();
+    let object = site.main().object.clone().unwrap();
+    (site, object)
+}
+
+fn drop_brings(site: &mut Site, manifest: &str, version: &str) {
+    let mut spec = rollout("os", version);
+    spec.artifact.sources = vec![Source::Http { url: "https://h/f".parse().unwrap() }];
+    let content = Ok(vec![intent("main", spec)]);
+    let dropped = Dropped { file: "a.yaml".into(), digest: Some(digest(manifest)), content };
+    assert_eq!(site.happens(Event::Dropped(dropped)), Verdict::Accepted);
+}
+
+#[test]
+fn what_came_by_a_drop_is_edited_and_called_off_by_the_object_that_shows_it() {
+    let (mut site, object) = dropped();
+    assert!(object.0.starts_with("drop-main-"), "{object}");
+    let unshown = |site: &Site| lamplighter::engine::unshown(site.core.state()).count();
+    assert_eq!(unshown(&site), 1);
+    let mut spec = (*site.main().spec).clone();
+    fact(&mut site, ApiFact::Declared(uid(50), Intent::Rollout(object.clone(), spec.clone().into())));
+    assert_eq!((unshown(&site), site.main().origin, site.main().arrival), (0, DeclaredBy::Api(uid(50)), 1));
+    assert_eq!((site.noted(What::TakenOver), site.count(Step::Offered)), (0, 1), "nothing but who declares it changed");
+    spec.paused = true;
+    fact(&mut site, ApiFact::Declared(uid(50), Intent::Rollout(object.clone(), spec.into())));
+    assert_eq!(site.count(Step::Waiting(WaitingReason::Paused)), 3);
+    site.restart();
+    no_manifests(&mut site);
+    assert_eq!(site.main().object.as_ref(), Some(&object));
+    fact(&mut site, ApiFact::Deleted(uid(50), ObjectName::Rollout(object.clone())));
+    assert_eq!((unshown(&site), site.noted(What::RolloutDeleted)), (0, 1), "and it is not made again");
+    assert!(site.core.state().rollouts.is_empty());
+}
+
+#[test]
+fn a_deletion_that_comes_before_the_store_knows_of_the_object_counts_too() {
+    let (mut site, object) = dropped();
+    fact(&mut site, ApiFact::Deleted(uid(50), ObjectName::Rollout(object)));
+    assert_eq!((site.noted(What::RolloutDeleted), site.core.state().rollouts.len()), (1, 0));
+}
+
+#[test]
+fn an_object_that_shows_a_drop_that_something_newer_took_over_declares_nothing() {
+    let (mut site, object) = dropped();
+    let spec = (*site.main().spec).clone();
+    let old = |fact: fn(Uid, Intent) -> ApiFact| fact(uid(50), Intent::Rollout(object.clone(), spec.clone().into()));
+    fact(&mut site, old(ApiFact::Declared));
+    drop_brings(&mut site, "8", "3");
+    let newer = site.main().object.clone().unwrap();
+    assert_ne!(newer, object);
+    let name = ObjectName::Rollout(object.clone());
+    assert!(site.core.state().api.refused.contains_key(&name));
+    fact(&mut site, old(ApiFact::Declared));
+    assert_eq!((site.main().spec.artifact.key.version.as_str(), site.main().origin), ("3", DeclaredBy::Drop));
+    fact(&mut site, ApiFact::Deleted(uid(50), name));
+    assert_eq!(site.noted(What::RolloutDeleted), 0, "that is the end of the object alone");
+    assert!(site.core.state().api.refused.is_empty());
+    // the hub's word on the name counts from now on
+    fact(&mut site, ApiFact::Declared(uid(51), intent("main", rollout("os", "4"))));
+    assert_eq!((&site.main().object, site.main().origin), (&None, DeclaredBy::Api(uid(51))));
+}
+
+#[test]
+fn a_drop_that_the_api_shows_already_of_an_earlier_store_is_the_same_order() {
+    let (before, object) = dropped();
+    let spec = (*before.main().spec).clone();
+    let mut site = Site::new();
+    no_manifests(&mut site);
+    site.declare_gateways(1);
+    let mut list = listing(&site, CLUSTER);
+    list.objects.push((uid(50), Intent::Rollout(object.clone(), spec.into())));
+    site.happens(Event::ApiListed(list.into()));
+    drop_brings(&mut site, "7", "2");
+    let names: Vec<_> = site.core.state().rollouts.values().map(|rollout| rollout.identity.clone()).collect();
+    assert_eq!(names, [object]);
 }

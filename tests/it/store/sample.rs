@@ -241,6 +241,7 @@ pub fn rollout(n: u64) -> RolloutRecord {
         arrival: n,
         spec,
         origin: DeclaredBy::Manifest,
+        object: None,
         listed: true,
         unlisted_at: None,
         replaced: false,
