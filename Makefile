@@ -36,8 +36,9 @@ test-services:
 		$(CARGO_TEST) --test services -- --test-threads=3
 
 # The binary and a real API server, built from its Go modules if it is not there: some minutes the first time. Each test has a
-# server of its own.
+# server of its own. One of them updates a real SWUpdate.
 test-cluster:
+	tests/real/install.sh
 	tests/cluster/build.sh
 	$(CARGO_TEST) --test cluster -- --test-threads=3
 

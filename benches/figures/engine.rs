@@ -69,6 +69,7 @@ struct Heart {
 impl Heart {
     fn new() -> Self {
         let settings = Settings {
+            site: "hall-7".into(),
             poll_interval: Duration::from_secs(60),
             offline_after: Duration::from_secs(600),
             download_slots: 24,

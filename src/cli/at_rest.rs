@@ -42,6 +42,7 @@ impl AtRest {
         };
         let config = site.config();
         let settings = Settings {
+            site: config.as_ref().map(|config| config.site.clone()).unwrap_or_default(),
             poll_interval: config.as_ref().map_or(Devices::POLL_INTERVAL, |config| config.devices.poll_interval),
             offline_after: config.as_ref().map_or(Devices::OFFLINE_AFTER, |config| config.devices.offline_after),
             download_slots: config.as_ref().map_or(Load::DOWNLOADS, |config| config.devices.load.downloads),

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::draft::Draft;
-use super::state::Rollout;
-use super::{cancel, declare, dispute, service};
+use super::state::{Gateway, Rollout, State};
+use super::{apply, cancel, declare, dispute, service, shown};
 use crate::model::{
     ApiFact, ApiListing, ControllerId, DeclaredBy, Identity, Intent, ObjectName, Refusal, RolloutId, Uid, Verdict, What,
 };
@@ -26,6 +26,9 @@ pub(super) fn listed(draft: &mut Draft, list: ApiListing) -> Verdict {
         return Verdict::AnotherCluster(known);
     }
     if draft.state.site.cluster.is_none() {
+        if let Some(object) = &list.adopted {
+            memory_is_gone(draft, object);
+        }
         draft.edit_site(|site| site.cluster = Some(list.cluster));
     }
     if draft.state.api.awaited {
@@ -43,6 +46,16 @@ pub(super) fn listed(draft: &mut Draft, list: ApiListing) -> Verdict {
     }
     unlist(draft, |origin| matches!(origin, DeclaredBy::Api(uid) if !listed.contains(&uid)));
     Verdict::Accepted
+}
+
+/// A store that never read a cluster has no memory of what this site adopted there: it is on another disk now, or the one of
+/// before is gone, and holds and pauses with it. What gateways run is not known before they say it.
+fn memory_is_gone(draft: &mut Draft, adopted: &ObjectName) {
+    apply::store_lost(draft, format!("this site adopted {adopted} before, and its store knows nothing of that"));
+    let silent = |(_, gateway): &(&ControllerId, &Gateway)| gateway.attributes.is_empty();
+    for id in draft.state.gateways.iter().filter(silent).map(|(id, _)| id.clone()).collect::<Vec<_>>() {
+        draft.edit_gateway(&id, |gateway| gateway.unknown_version = true);
+    }
 }
 
 /// Takes what happened to one object.
@@ -82,6 +95,7 @@ fn another(draft: &mut Draft, cluster: Uid) -> Option<Uid> {
 fn declared(draft: &mut Draft, uid: Uid, intent: Intent) {
     let name = intent.object();
     draft.state.api.refused.remove(&name);
+    let Some((intent, object)) = shown::meant(draft, intent) else { return };
     if dispute::begins_by_api(draft, uid, &intent) {
         return;
     }
@@ -96,7 +110,7 @@ fn declared(draft: &mut Draft, uid: Uid, intent: Intent) {
             declare::gateway(draft, spec, DeclaredBy::Api(uid));
         }
         Intent::Rollout(identity, spec) => {
-            declare::rollout(draft, identity, *spec, DeclaredBy::Api(uid));
+            declare::shown_rollout(draft, (identity, object), *spec, DeclaredBy::Api(uid));
         }
         Intent::Service(service, spec) => {
             if let Some(other) = service::restarter(draft.state, &spec.unit, &service) {
@@ -129,15 +143,19 @@ fn refused(draft: &mut Draft, name: ObjectName, refusal: Refusal) {
 
 fn gone(draft: &mut Draft, name: &ObjectName) {
     draft.state.api.refused.remove(name);
-    dispute::api_withdraws(draft, name);
     match name {
-        ObjectName::Rollout(identity) => {
-            if let Some(id) = current(draft, identity) {
+        ObjectName::Rollout(object) => {
+            let id = current(draft.state, object);
+            let identity = id.and_then(|id| draft.state.rollouts.get(&id)).map_or(object, |rollout| &rollout.identity);
+            dispute::api_withdraws(draft, &ObjectName::Rollout(identity.clone()));
+            // a drop is no list: only a deletion, or an object that was there, takes it back
+            if let Some(id) = id.filter(|id| draft.state.rollouts.get(id).is_some_and(|known| known.origin.is_api())) {
                 draft.unlist_rollout(id);
             }
         }
-        ObjectName::Gateway(name) => {
-            draft.unlist_gateways(|_, gateway| gateway.origin.is_api() && gateway.spec.name == *name);
+        ObjectName::Gateway(gateway) => {
+            dispute::api_withdraws(draft, name);
+            draft.unlist_gateways(|_, known| known.origin.is_api() && known.spec.name == *gateway);
         }
         ObjectName::Service(name) => service::unlist(draft, |other, origin| origin.is_api() && other == name),
     }
@@ -147,24 +165,24 @@ fn gone(draft: &mut Draft, name: &ObjectName) {
 /// installs finishes. One dead gateway keeps nobody: the rollout is forgotten when it can be, and its object is free at once.
 fn deleted(draft: &mut Draft, uid: Uid, name: &ObjectName) {
     let rollout = match name {
-        ObjectName::Rollout(identity) => current(draft, identity).map(|id| (id, identity)),
+        ObjectName::Rollout(object) => current(draft.state, object),
         ObjectName::Gateway(_) | ObjectName::Service(_) => None,
     };
     gone(draft, name);
-    let Some((id, identity)) = rollout else { return };
-    if draft.state.rollouts.get(&id).is_some_and(|rollout| rollout.deleted) {
-        return;
-    }
+    let Some(id) = rollout else { return };
+    let known = draft.state.rollouts.get(&id).filter(|rollout| !rollout.deleted);
+    let Some(identity) = known.map(|rollout| rollout.identity.clone()) else { return };
     draft.edit_rollout(id, |rollout| rollout.deleted = true);
-    cancel::call_off(draft, identity, What::RolloutDeleted, &format!("in the API, {uid}"));
+    cancel::call_off(draft, &identity, What::RolloutDeleted, &format!("in the API, {uid}"));
 }
 
-/// The rollout that an object of the API declared last.
-fn current(draft: &Draft, identity: &Identity) -> Option<RolloutId> {
-    let is_it = |(_, rollout): &(&RolloutId, &Rollout)| {
-        !rollout.replaced && rollout.identity == *identity && rollout.origin.is_api()
+/// The rollout that an object of the API declared last, or is to show.
+fn current(state: &State, object: &Identity) -> Option<RolloutId> {
+    let is_it = |rollout: &Rollout| {
+        !rollout.replaced && rollout.object.is_none() && rollout.identity == *object && rollout.origin.is_api()
     };
-    draft.state.rollouts.iter().find(is_it).map(|(id, _)| *id)
+    let by_its_name = || state.rollouts.iter().find(|(_, rollout)| is_it(rollout)).map(|(id, _)| *id);
+    shown::find(state, object).or_else(by_its_name)
 }
 
 fn unlist(draft: &mut Draft, is_gone: impl Fn(DeclaredBy) -> bool) {

@@ -77,7 +77,7 @@ fn stood_still(draft: &mut Draft) {
 }
 
 /// Holds and pauses are gone with the store, so nothing is offered until a person says so.
-fn store_lost(draft: &mut Draft, detail: String) {
+pub(super) fn store_lost(draft: &mut Draft, detail: String) {
     draft.edit_site(|site| site.lost = true);
     draft.note(What::StoreLost, detail);
     draft.touch_all();

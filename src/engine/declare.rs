@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use super::draft::Draft;
 use super::state::{Gateway, Rollout};
-use super::{cancel, deal, members, retry};
+use super::{cancel, deal, members, retry, shown};
 use crate::model::{ControllerId, DeclaredBy, GatewaySpec, Identity, Newcomer, RolloutId, RolloutSpec, Verdict, What};
 
 /// A site that accepts whoever comes must not fill its disk with them.
@@ -75,10 +75,24 @@ fn is_taken_over(before: DeclaredBy, listed: bool, now: DeclaredBy) -> bool {
     listed && !before.is_standing() && now.is_standing()
 }
 
-/// A rollout as it is declared now.
+/// A rollout as it is declared now. One that the API shows by an object of another name goes on to be shown by that.
 pub(super) fn rollout(draft: &mut Draft, identity: Identity, spec: RolloutSpec, origin: DeclaredBy) -> RolloutId {
+    let same = |known: &&Rollout| !known.replaced && known.identity == identity && known.origin == origin;
+    let shown = draft.state.rollouts.values().find(same).filter(|_| origin.is_api());
+    let object = shown.and_then(|known| known.object.clone());
+    shown_rollout(draft, (identity, object), spec, origin)
+}
+
+/// The same, with what its object in the API is called, if that is another name than its own.
+pub(super) fn shown_rollout(
+    draft: &mut Draft,
+    (identity, object): (Identity, Option<Identity>),
+    spec: RolloutSpec,
+    origin: DeclaredBy,
+) -> RolloutId {
+    shown::replaced(draft, &identity, object.as_ref());
     let cancelled = spec.cancelled.then(|| identity.clone());
-    let id = revision(draft, identity, spec, origin);
+    let id = revision(draft, identity, spec, (origin, object));
     if let Some(identity) = cancelled {
         cancel::call_off(draft, &identity, What::RolloutCancelled, "by its spec");
     }
@@ -86,7 +100,12 @@ pub(super) fn rollout(draft: &mut Draft, identity: Identity, spec: RolloutSpec, 
 }
 
 /// An edit of the artifact is a new rollout under the same identity; everything else changes the one that is there.
-fn revision(draft: &mut Draft, identity: Identity, spec: RolloutSpec, origin: DeclaredBy) -> RolloutId {
+fn revision(
+    draft: &mut Draft,
+    identity: Identity,
+    spec: RolloutSpec,
+    (origin, object): (DeclaredBy, Option<Identity>),
+) -> RolloutId {
     let current = draft.state.rollouts.iter().find(|(_, rollout)| !rollout.replaced && rollout.identity == identity);
     if let Some((id, deleted)) = current.map(|(id, rollout)| (*id, rollout.deleted))
         && deleted
@@ -98,14 +117,16 @@ fn revision(draft: &mut Draft, identity: Identity, spec: RolloutSpec, origin: De
         let same_artifact = current.spec.is_same_artifact(&spec);
         let (waves, selector) =
             (current.spec.strategy.waves != spec.strategy.waves, current.spec.selector != spec.selector);
-        let changed = *current.spec != spec || !current.listed || current.origin != origin;
-        if is_taken_over(current.origin, current.listed, origin) {
+        let declared = (current.origin, &current.object) == (origin, &object);
+        let changed = *current.spec != spec || !current.listed || !declared;
+        if object.is_none() && is_taken_over(current.origin, current.listed, origin) {
             draft.note_rollout(What::TakenOver, id, "");
         }
         if same_artifact {
             if changed {
                 draft.edit_rollout(id, |rollout| {
                     (rollout.spec, rollout.origin, rollout.listed) = (Rc::new(spec), origin, true);
+                    rollout.object = object;
                     // its windows may be others
                     rollout.windows_said = None;
                     rollout.unlisted_at = None;
@@ -135,6 +156,7 @@ fn revision(draft: &mut Draft, identity: Identity, spec: RolloutSpec, origin: De
         retried: spec.retry_token.clone(),
         spec: Rc::new(spec),
         origin,
+        object,
         listed: true,
         unlisted_at: None,
         replaced: false,
@@ -143,7 +165,9 @@ fn revision(draft: &mut Draft, identity: Identity, spec: RolloutSpec, origin: De
         cancelled: false,
         deleted: false,
         approved: Default::default(),
+        began: None,
         ready_at: None,
+        ended: None,
         backs: Vec::new(),
         rolled_back_at: None,
         rollback_stalled: false,

@@ -6,8 +6,8 @@ use std::time::Duration;
 use super::allowance::Allowance;
 use super::state::{Action, Artifact, Gateway, Member, Rollout, Service, Site, State, Step};
 use crate::model::{
-    ActionId, ArtifactSpec, ControllerId, Digest, Given, Identity, JournalEntry, Now, RolloutId, ServiceName,
-    StandingOrder, What,
+    ActionId, ArtifactSpec, ControllerId, Digest, Given, Identity, JournalEntry, Now, ObjectName, RolloutId,
+    ServiceName, StandingOrder, What,
 };
 
 /// So many names are kept of one file.
@@ -46,6 +46,8 @@ pub struct Changes {
     pub services: BTreeSet<ServiceName>,
     /// What is to be read, or done about units, may have changed.
     pub units: bool,
+    /// Objects of the API about which something else is to be said, though no record says so.
+    pub told: BTreeSet<ObjectName>,
     /// Rows for the journal.
     pub journal: Vec<JournalEntry>,
     /// Gateways whose view on the board may have changed, saved or not.
@@ -100,6 +102,11 @@ impl<'s> Draft<'s> {
     pub(super) fn see_members(&mut self, rollout: RolloutId) {
         let members = self.state.rollouts.get(&rollout).into_iter().flat_map(|rollout| rollout.members.keys());
         self.changes.seen.extend(members.cloned());
+    }
+
+    /// Something else is to be said about an object of the API.
+    pub(super) fn tell(&mut self, object: ObjectName) {
+        self.changes.told.insert(object);
     }
 
     pub(super) fn take_touched(&mut self) -> BTreeSet<RolloutId> {

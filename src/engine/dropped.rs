@@ -2,7 +2,7 @@
 
 use super::draft::Draft;
 use super::state::{Gateway, Rollout, Service, State};
-use super::{declare, service};
+use super::{declare, service, shown};
 use crate::model::{
     Against, ArtifactSpec, Contradiction, DeclaredBy, Digest, Dropped, GatewaySpec, Identity, Intent, RolloutSpec,
     ServiceName, ServiceSpec, Source, Verdict, What,
@@ -41,9 +41,7 @@ pub(super) fn apply(draft: &mut Draft, drop: Dropped) -> Verdict {
     for intent in intents {
         match intent {
             Intent::Gateway(spec) => declare::gateway(draft, spec, DeclaredBy::Drop),
-            Intent::Rollout(identity, spec) => {
-                declare::rollout(draft, identity, *spec, DeclaredBy::Drop);
-            }
+            Intent::Rollout(identity, spec) => shown::dropped(draft, identity, *spec, drop.digest.as_ref()),
             Intent::Service(name, spec) => service::declare(draft, name, *spec, DeclaredBy::Drop),
         }
     }
@@ -106,7 +104,8 @@ fn against_service(state: &State, name: &ServiceName, spec: &ServiceSpec) -> Opt
 fn against_rollout(state: &State, identity: &Identity, spec: &RolloutSpec) -> Option<Against> {
     let current = |rollout: &&Rollout| !rollout.replaced;
     let namesake = state.rollouts.values().filter(current).find(|rollout| rollout.identity == *identity);
-    if namesake.is_some_and(|rollout| rollout.listed && rollout.origin.is_standing()) {
+    let standing = |rollout: &Rollout| rollout.listed && rollout.origin.is_standing() && rollout.object.is_none();
+    if namesake.is_some_and(standing) {
         return Some(Against::Declared);
     }
     let other_size = |rollout: &Rollout| {

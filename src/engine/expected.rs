@@ -130,6 +130,7 @@ fn wave(state: &State, rollout: &Rollout) -> Expectation {
     match wave::current(state, rollout) {
         Some((at, Some(Proof::SoakUntil(until)))) => Expectation { what: Awaited::Soak(at + 1), at: Some(until) },
         Some((_, Some(Proof::Unproven))) => awaited(Awaited::Person),
+        Some((_, Some(Proof::Unheard))) => awaited(Awaited::Gateway),
         Some((at, Some(Proof::Open) | None)) => awaited(Awaited::Wave(at + 1)),
         None => awaited(Awaited::Waves),
     }

@@ -48,6 +48,7 @@ mod room;
 mod sequence;
 mod service;
 mod settle;
+mod shown;
 mod silence;
 mod spread;
 mod state;
@@ -77,6 +78,7 @@ pub use progress::{Standing, WaveView, waves};
 pub use sequence::order_key;
 pub use service::{ServicePhase, service_phase, unit_jobs, watched};
 pub use settle::{settle, settle_all};
+pub use shown::unshown;
 pub use state::Standing as ServiceStanding;
 pub use state::{
     Action, Api, Artifact, Begun, Frozen, GateSaid, Gateway, LastRestart, Member, Orders, Rollout, Served, Service,

@@ -256,6 +256,13 @@ fn wave_phase(state: &State, rollout: &Rollout, now: SiteTime) -> Phase {
                 format!("{} of {of} is watched for another {left}", title(waves, at)),
             )
         }
+        Some((at, Some(Proof::Unheard))) => Phase::Reconciling(
+            ReconcilingReason::Soaking,
+            format!(
+                "{} of {of} is watched once all its gateways were heard of since the site started",
+                title(waves, at)
+            ),
+        ),
         Some((_, Some(Proof::Unproven))) if is_taken_over(rollout) => {
             let text = "a newer rollout of the artifact took its gateways over; remove this one's manifest";
             Phase::Stalled(StalledReason::Superseded, text.into())

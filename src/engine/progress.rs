@@ -48,7 +48,7 @@ pub fn waves<'s>(state: &State, rollout: &'s Rollout) -> Vec<WaveView<'s>> {
                 _ if wave.proven_at.is_some() => Standing::Proven,
                 Some((now, Some(Proof::SoakUntil(until)))) if now == at => Standing::Soaking(until),
                 Some((now, Some(Proof::Unproven))) if now == at => Standing::Unproven,
-                Some((now, Some(Proof::Open))) if now == at => Standing::Open,
+                Some((now, Some(Proof::Open | Proof::Unheard))) if now == at => Standing::Open,
                 Some((now, None)) if now == at && !is_approved(rollout, wave) => Standing::ApprovalNeeded,
                 _ => Standing::NotOpen,
             };

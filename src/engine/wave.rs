@@ -10,6 +10,8 @@ use crate::model::{ControllerId, RolloutId, SiteTime, SkippedReason, WaitingReas
 pub enum Proof {
     /// Members are still on their way.
     Open,
+    /// All are at their end, and some of the updated were not heard of since the site started.
+    Unheard,
     /// All ended well enough; proven at this time if nothing happens.
     SoakUntil(SiteTime),
     /// All ended, and too few of them updated.
@@ -46,8 +48,9 @@ pub(super) fn freeze(draft: &mut Draft, id: RolloutId) {
         }
     }
     deal::place(draft, id, places);
+    let began = draft.now.wall;
     draft.edit_rollout(id, |rollout| {
-        rollout.frozen = Some(frozen);
+        (rollout.frozen, rollout.began) = (Some(frozen), began);
         rollout.backs = ways.files;
         rollout.requeue();
     });
@@ -90,7 +93,8 @@ pub(super) fn advance(draft: &mut Draft, id: RolloutId) {
         }
         let done = draft.state.rollouts.get(&id).is_some_and(|rollout| current(draft.state, rollout).is_none());
         if done && draft.state.rollouts.get(&id).is_some_and(|r| r.ready_at.is_none() && !r.cancelled) {
-            draft.edit_rollout(id, |rollout| rollout.ready_at = Some(now));
+            let wall = draft.now.wall;
+            draft.edit_rollout(id, |rollout| (rollout.ready_at, rollout.ended) = (Some(now), wall));
             draft.note_rollout(What::RolloutReady, id, "all waves are proven");
             let outdoes = draft.state.rollouts.get(&id).map(|r| (r.arrival, r.spec.clone()));
             if let Some((arrival, spec)) = outdoes {
@@ -117,7 +121,7 @@ pub fn current(state: &State, rollout: &Rollout) -> Option<(usize, Option<Proof>
 /// passed since the last one ended.
 fn proof(state: &State, rollout: &Rollout, at: usize, wave: &Wave, opened: SiteTime) -> Proof {
     let unlisted = |id: &ControllerId| state.gateways.get(id).is_some_and(|gateway| !gateway.listed);
-    let (mut counted, mut good, mut may_come) = (0_u32, 0_u32, false);
+    let (mut counted, mut good, mut may_come, mut unheard) = (0_u32, 0_u32, false, false);
     // and the watch begins again after it
     let mut last = opened.max(state.site.silence_over);
     for (id, member) in rollout.members.iter().filter(|(_, m)| m.wave.map(usize::from) == Some(at)) {
@@ -127,7 +131,7 @@ fn proof(state: &State, rollout: &Rollout, at: usize, wave: &Wave, opened: SiteT
             }
             Step::Waiting(_) if unlisted(id) => may_come = true,
             Step::Updated if watch::silent(state, rollout, id, member).is_some() => return Proof::Open,
-            Step::Updated if !unlisted(id) && watch::is_unheard(state, rollout, id, member) => return Proof::Open,
+            Step::Updated if !unlisted(id) && watch::is_unheard(state, rollout, id, member) => unheard = true,
             Step::Updated | Step::Skipped(SkippedReason::AlreadyInstalled) => {
                 (counted, good) = (counted + 1, good + 1);
                 last = last.max(member.since);
@@ -147,6 +151,7 @@ fn proof(state: &State, rollout: &Rollout, at: usize, wave: &Wave, opened: SiteT
     match () {
         // nobody is watched while the site is silent
         () if state.site.silence.is_some() => Proof::Open,
+        () if unheard => Proof::Unheard,
         () if good >= wave.min_updated.of(counted) => Proof::SoakUntil(last.plus(wave.soak)),
         () if may_come => Proof::Open,
         () => Proof::Unproven,

@@ -19,7 +19,7 @@ use super::watch::{Seen, Watch};
 use crate::model::{ApiFact, ApiListing, Event, ObjectName, Uid, Verdict};
 use crate::resources::{Kinds, Setting};
 
-use super::report::Report;
+use super::report::{Report, Show};
 
 /// What the room asks of the site.
 pub trait Desk {
@@ -27,8 +27,10 @@ pub trait Desk {
     fn poll_interval(&self) -> Duration;
     /// Tells the heart; its verdicts after the commit, or none if it could not be saved.
     fn decide(&self, events: Vec<Event>) -> impl Future<Output = Option<Vec<Verdict>>>;
-    /// What the site says about an object.
-    fn report(&self, object: ObjectName) -> impl Future<Output = Option<Report>>;
+    /// What the site says about an object; of this uid, as far as it does not know better.
+    fn report(&self, object: ObjectName, uid: Uid) -> impl Future<Output = Option<Report>>;
+    /// A rollout of a drop that the API does not show, but for those whose objects are called so.
+    fn unshown(&self, but: Vec<String>) -> impl Future<Output = Option<Show>>;
 }
 
 /// How often another cluster is asked whether it is the right one again.
@@ -122,6 +124,7 @@ impl<D: Desk> Follower<D> {
         backoff.reset();
         self.objects.api.replace(Some(api.clone()));
         if self.objects.set_link(Link::Up) {
+            self.objects.shown.borrow_mut().clear();
             info!(namespace = api.namespace(), cluster = %found, "the API server is followed");
         }
         self.objects.to_write.notify_waiters();
@@ -145,7 +148,8 @@ impl<D: Desk> Follower<D> {
     /// Reads all that the server has, and tells the heart.
     async fn list(&mut self, api: &Shared, cluster: Uid) -> Result<(), Fault> {
         let setting = self.setting();
-        let mut listing = ApiListing { cluster, objects: Vec::new(), deleted: Vec::new(), refused: Vec::new() };
+        let mut listing =
+            ApiListing { cluster, objects: Vec::new(), deleted: Vec::new(), refused: Vec::new(), adopted: None };
         let mut learned = Vec::new();
         let mut versions = [String::new(), String::new()];
         {
@@ -154,6 +158,9 @@ impl<D: Desk> Follower<D> {
                 let version = list(api, &self.objects, kind, &self.settings.selector, |mut item| {
                     if !item.may_be_ours(&self.settings.site) {
                         return;
+                    }
+                    if listing.adopted.is_none() && item.was_adopted_by(&self.settings.site) {
+                        listing.adopted = Some(name(kind, &item));
                     }
                     let mut why = None;
                     if item.is_deleted() {

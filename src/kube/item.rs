@@ -111,6 +111,11 @@ impl Item {
         self.metadata.finalizers.iter().any(|finalizer| finalizer == FINALIZER)
     }
 
+    /// It carries our finalizer and this site's claim: a store of this site had it once.
+    pub fn was_adopted_by(&self, site: &str) -> bool {
+        self.is_adopted() && self.metadata.annotations.get(CLAIM).is_some_and(|claim| claim == site)
+    }
+
     /// It says that it belongs to this site, or to none.
     pub fn may_be_ours(&self, site: &str) -> bool {
         self.metadata.annotations.get(CLAIM).is_none_or(|claim| claim == site)

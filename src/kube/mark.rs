@@ -7,8 +7,8 @@ use serde_json::{Map, Value};
 use super::item::Kind;
 
 /// Two statuses with the same mark say the same as far as it matters. Times are left out: a write with "now" in it would
-/// bring about the next. Of a gateway only what is at rest counts: whether its conditions hold, its versions, and how an
-/// update ended.
+/// bring about the next, and so would how much of an artifact came. Of a gateway only what is at rest counts: whether its
+/// conditions hold, its versions, how an update ended, and what people said of it.
 pub(super) fn mark(kind: Kind, status: &Value) -> u64 {
     let matters = match kind {
         Kind::Rollout | Kind::Service => timeless(status),
@@ -26,8 +26,10 @@ fn timeless(status: &Value) -> Value {
             fields.remove("lastTransitionTime");
         }
     }
-    if let Some(wave) = status.get_mut("wave").and_then(Value::as_object_mut) {
-        wave.remove("soakUntil");
+    for (of, moves) in [("wave", "soakUntil"), ("artifact", "bytes")] {
+        if let Some(fields) = status.get_mut(of).and_then(Value::as_object_mut) {
+            fields.remove(moves);
+        }
     }
     status
 }
@@ -38,7 +40,9 @@ fn gateway(status: &Value) -> Value {
         (kind.to_owned(), Value::Array(vec![field("status"), field("observedGeneration")]))
     });
     let mut matters: Map<String, Value> = conditions.collect();
-    matters.insert("versions".into(), status.get("versions").cloned().unwrap_or_default());
+    for field in ["versions", "orders"] {
+        matters.insert(field.into(), status.get(field).cloned().unwrap_or_default());
+    }
     let update = status.get("update").cloned().unwrap_or_default();
     let ended =
         matches!(update.get("step").and_then(Value::as_str), Some("Updated" | "Failed" | "Skipped" | "RolledBack"));

@@ -22,7 +22,7 @@ mod write;
 pub use follow::{Desk, follow};
 pub use news::News;
 pub use objects::Objects;
-pub use report::{Condition, Report, Truth};
+pub use report::{Condition, Report, Show, Truth};
 pub use settings::{Link, Settings};
 pub use write::write;
 
@@ -32,3 +32,5 @@ const MANAGER: &str = "lamplighter";
 const FINALIZER: &str = "lamplighter.dev/withdraw";
 /// Which site an object belongs to.
 const CLAIM: &str = "lamplighter.dev/site";
+/// On an object by which we show a rollout of a drop: what that is called at the site.
+const DROPPED: &str = "lamplighter.dev/dropped-as";

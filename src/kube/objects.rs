@@ -25,6 +25,10 @@ pub struct Objects {
     pub(super) to_write: Notify,
     /// All is to be read again.
     pub(super) read_again: Notify,
+    /// There may be rollouts of drops that the server does not show.
+    pub(super) unshown: Cell<bool>,
+    /// Objects that were made for these since the link is up; the watch says what became of them.
+    pub(super) shown: RefCell<Vec<String>>,
     link: RefCell<Option<Link>>,
     requests: Cell<u64>,
     writes: Cell<u64>,
@@ -85,6 +89,14 @@ impl Objects {
         if any {
             self.to_write.notify_waiters();
         }
+    }
+
+    /// Are there rollouts of drops that the server does not show?
+    pub fn set_unshown(&self, there_are: bool) {
+        if there_are && !self.unshown.replace(there_are) {
+            self.to_write.notify_waiters();
+        }
+        self.unshown.set(there_are);
     }
 
     /// All that the server has is read again: what was said may not have been saved.

@@ -7,7 +7,9 @@ use super::connection::{Api, Ask};
 use super::fault::Fault;
 use super::item::Kind;
 use super::objects::Objects;
-use super::{CLAIM, FINALIZER, MANAGER};
+use super::report::Show;
+use super::settings::Settings;
+use super::{CLAIM, DROPPED, FINALIZER, MANAGER};
 use crate::model::{ObjectName, Uid};
 use crate::resources::API_VERSION;
 
@@ -70,6 +72,30 @@ pub(super) async fn release(api: &Api, objects: &Objects, name: &ObjectName, uid
     api.ask(&ask).await.map(drop)
 }
 
+/// Makes the object by which a rollout of a drop is shown; it is ours from the start. One that is there already is left.
+pub(super) async fn show(api: &Api, objects: &Objects, show: &Show, settings: &Settings) -> Result<(), Fault> {
+    let object = json!({
+        "apiVersion": API_VERSION, "kind": Kind::Rollout.name(),
+        "metadata": {
+            "name": show.object, "labels": settings.selector, "finalizers": [FINALIZER],
+            "annotations": {CLAIM: settings.site, DROPPED: show.rollout},
+        },
+        "spec": show.spec,
+    });
+    objects.count(true);
+    let (namespace, kind) = (api.namespace(), Kind::Rollout.plural());
+    let path = format!("/apis/{API_VERSION}/namespaces/{namespace}/{kind}?fieldManager={MANAGER}-drop");
+    create(api, &path, &object).await
+}
+
+async fn create(api: &Api, path: &str, object: &Value) -> Result<(), Fault> {
+    let body = Some(("application/json", object.to_string().into_bytes()));
+    match api.ask(&Ask { method: Method::POST, path, body }).await {
+        Err(Fault::Refused(409, ..)) => Ok(()),
+        other => other.map(drop),
+    }
+}
+
 /// Writes a status.
 pub(super) async fn status(
     api: &Api,
@@ -92,10 +118,5 @@ pub(super) async fn status(
 pub(super) async fn event(api: &Api, objects: &Objects, event: &Value) -> Result<(), Fault> {
     objects.count(true);
     let path = format!("/apis/events.k8s.io/v1/namespaces/{}/events?fieldManager={MANAGER}", api.namespace());
-    let ask =
-        Ask { method: Method::POST, path: &path, body: Some(("application/json", event.to_string().into_bytes())) };
-    match api.ask(&ask).await {
-        Err(Fault::Refused(409, ..)) => Ok(()),
-        other => other.map(drop),
-    }
+    create(api, &path, event).await
 }

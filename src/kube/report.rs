@@ -17,6 +17,17 @@ pub struct Report {
     pub fields: Map<String, Value>,
 }
 
+/// A rollout that came by a drop and that the API is to show.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Show {
+    /// What its object is to be called.
+    pub object: String,
+    /// What it is called at the site.
+    pub rollout: String,
+    /// Its spec, as a person could have written it.
+    pub spec: Value,
+}
+
 /// A condition, but for its times.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Condition {
@@ -57,6 +68,16 @@ impl Condition {
 }
 
 impl Report {
+    /// An object that cannot be accepted says so itself: whoever wrote it looks there.
+    pub fn not_accepted(uid: Uid, why: &str) -> Self {
+        let conditions = vec![
+            Condition::new("Ready", false, "NotAccepted", why),
+            Condition::new("Reconciling", false, "NotAccepted", ""),
+            Condition::new("Stalled", true, "NotAccepted", why),
+        ];
+        Self { uid, conditions, fields: Map::new() }
+    }
+
     /// As a status. A condition that did not change keeps its time.
     pub(super) fn status(self, generation: i64, since: &Since, now: i64) -> Value {
         let conditions = self.conditions.into_iter().map(|condition| {

@@ -12,7 +12,7 @@ use super::follow::{Desk, until_news};
 use super::item::Kind;
 use super::mark::mark;
 use super::objects::{Known, Objects};
-use super::report::{Condition, Report};
+use super::report::Report;
 use super::settings::{Backoff, Settings};
 use super::{news, patch};
 use crate::model::{ObjectName, Uid};
@@ -45,6 +45,7 @@ pub async fn write(settings: Settings, objects: Rc<Objects>, desk: impl Desk) {
             until_news(&objects, LOOK).await;
             continue;
         };
+        show(&api, &settings, &objects, &desk, &mut tokens).await;
         let Some(work) = next(&objects) else {
             let wait = due(&objects).map_or(LOOK, |at| at.saturating_duration_since(Instant::now()).min(LOOK));
             until_news(&objects, wait.max(Duration::from_millis(50))).await;
@@ -73,6 +74,27 @@ pub async fn write(settings: Settings, objects: Rc<Objects>, desk: impl Desk) {
                 sleep(backoff.next()).await;
             }
         }
+    }
+}
+
+/// Shows rollouts that came by a drop. It is tried once while the link is up: whoever may not make them goes on without.
+async fn show(api: &Shared, settings: &Settings, objects: &Objects, desk: &impl Desk, tokens: &mut Tokens) {
+    while objects.unshown.get() {
+        let made = objects.shown.borrow().clone();
+        let Some(show) = desk.unshown(made).await else {
+            // the watch brings those that were made, and the site says if there are others
+            objects.unshown.set(false);
+            return;
+        };
+        tokens.take().await;
+        match patch::show(api, objects, &show, settings).await {
+            Ok(()) => {}
+            Err(fault @ Fault::Refused(..)) => {
+                warn!(object = show.object, %fault, "the API server does not take a rollout that came by a drop");
+            }
+            Err(_) => return,
+        }
+        objects.shown.borrow_mut().push(show.object);
     }
 }
 
@@ -137,8 +159,8 @@ async fn status(
 ) -> Result<(), Fault> {
     let refused = objects.known.borrow().get(name).and_then(|object| object.refused.clone());
     let report = match refused {
-        Some(why) => Some(not_accepted(uid, &why)),
-        None => desk.report(name.clone()).await,
+        Some(why) => Some(Report::not_accepted(uid, &why)),
+        None => desk.report(name.clone(), uid).await,
     };
     let Some(report) = report.filter(|report| report.uid == uid) else { return Ok(()) };
     let now = jiff::Timestamp::now().as_second();
@@ -161,16 +183,6 @@ async fn status(
         object.not_before = Instant::now() + if kind == Kind::Gateway { GATEWAY } else { ROLLOUT };
     }
     Ok(())
-}
-
-/// An object that cannot be accepted says so itself: whoever wrote it looks there.
-fn not_accepted(uid: Uid, why: &str) -> Report {
-    let conditions = vec![
-        Condition::new("Ready", false, "NotAccepted", why),
-        Condition::new("Reconciling", false, "NotAccepted", ""),
-        Condition::new("Stalled", true, "NotAccepted", why),
-    ];
-    Report { uid, conditions, fields: serde_json::Map::new() }
 }
 
 /// How a write ended; the fault, if it is to be tried again.

@@ -106,6 +106,8 @@ pub struct ApiListing {
     pub deleted: Vec<(Uid, ObjectName)>,
     /// What could not be accepted, for people.
     pub refused: Vec<(ObjectName, Refusal)>,
+    /// An object that this site adopted before, if there is one.
+    pub adopted: Option<ObjectName>,
 }
 
 /// What became of one object since the last list.

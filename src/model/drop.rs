@@ -3,8 +3,10 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
 
-use super::{Digest, Intent, Uid};
+use super::digest::hex;
+use super::{Digest, Identity, Intent, Uid};
 
 /// How an object was declared.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,6 +37,27 @@ impl DeclaredBy {
     pub fn is_standing(&self) -> bool {
         self.is_manifest() || self.is_api()
     }
+}
+
+/// What the object is called by which an API server shows a rollout that came by a drop: `drop-press-fw-1a2b3c4d`. Another
+/// drop, or the same at another site, is another object.
+pub fn object_of_drop(site: &str, rollout: &Identity, manifest: &Digest) -> Identity {
+    let name: String = rollout.0.chars().take(LONGEST_NAME).collect();
+    Identity(format!("{PREFIX}{}-{}", name.trim_end_matches(['.', '-']), mark_of_drop(site, manifest)))
+}
+
+/// Is this the name of the object of this drop?
+pub fn is_object_of_drop(name: &Identity, site: &str, manifest: &Digest) -> bool {
+    name.0.starts_with(PREFIX) && name.0.ends_with(&format!("-{}", mark_of_drop(site, manifest)))
+}
+
+const PREFIX: &str = "drop-";
+/// Names of objects have 253 characters at most.
+const LONGEST_NAME: usize = 200;
+
+fn mark_of_drop(site: &str, manifest: &Digest) -> String {
+    let hash = Sha256::new().chain_update(site).chain_update([0]).chain_update(manifest.bytes()).finalize();
+    hex(hash.get(..4).unwrap_or_default())
 }
 
 /// A manifest in the drop directory, as a whole: all of it counts, or nothing.

@@ -51,7 +51,7 @@ pub use config_fact::{
 pub use controller_id::ControllerId;
 pub use digest::Digest;
 pub(crate) use digest::hex;
-pub use drop::{Against, Contradiction, DeclaredBy, Dropped};
+pub use drop::{Against, Contradiction, DeclaredBy, Dropped, is_object_of_drop, object_of_drop};
 pub use duration::{format_duration, parse_duration};
 pub use event::{
     ArtifactFact, Attributes, AttributesMode, Bytes, Client, Event, Execution, Feedback, Finished, Intent, Listing,

@@ -48,11 +48,28 @@ impl StandingOrder {
         }
     }
 
+    /// The same as it stands in the API.
+    pub fn title(&self) -> &'static str {
+        match self {
+            Self::Pause(_) => "Pause",
+            Self::Cancel(_) => "Cancel",
+            Self::Hold(_) => "Hold",
+        }
+    }
+
     /// What it is about.
     pub fn name(&self) -> &str {
         match self {
             Self::Pause(identity) | Self::Cancel(identity) => &identity.0,
             Self::Hold(gateway) => gateway.as_str(),
+        }
+    }
+
+    /// The gateway that it is about.
+    pub fn gateway(&self) -> Option<&ControllerId> {
+        match self {
+            Self::Hold(gateway) => Some(gateway),
+            Self::Pause(_) | Self::Cancel(_) => None,
         }
     }
 

@@ -9,6 +9,8 @@ use super::{ControllerId, ServiceAllowance, Zone};
 /// What the engine needs to know of the site file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
+    /// The site's name.
+    pub site: String,
     /// What gateways are told, each with its own tenth more or less.
     pub poll_interval: Duration,
     /// After a start nobody's silence is held against it for this long, unless it polled since.

@@ -81,6 +81,11 @@ impl Window {
         }
     }
 
+    /// Its days; start, end and last start; and whose clock counts, if it is not the site's.
+    pub fn parts(&self) -> (&BTreeSet<Day>, [ClockTime; 3], Option<&Zone>) {
+        (&self.days, [self.start, self.end, self.last_start], self.time_zone.as_ref())
+    }
+
     /// For how long updates may start in it, when no clock is set in between.
     pub fn room(&self) -> Duration {
         let (start, last, _) = self.minutes();

@@ -23,6 +23,7 @@ use super::EdgeGatewayStatus;
     printcolumn = r#"{"name":"Reason","type":"string","jsonPath":".status.conditions[?(@.type==\"Ready\")].reason"}"#,
     printcolumn = r#"{"name":"Rollout","type":"string","jsonPath":".status.update.rollout","priority":1}"#,
     printcolumn = r#"{"name":"Hold","type":"boolean","jsonPath":".spec.hold"}"#,
+    printcolumn = r#"{"name":"Held by","type":"string","jsonPath":".status.orders[?(@.order==\"Hold\")].by","priority":1}"#,
     printcolumn = r#"{"name":"Age","type":"date","jsonPath":".metadata.creationTimestamp"}"#
 )]
 #[serde(rename_all = "camelCase")]

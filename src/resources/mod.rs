@@ -15,6 +15,7 @@ mod object;
 mod rollout;
 mod service;
 mod status;
+mod typed;
 mod windows;
 
 pub use amount::IntOrPercent;
@@ -32,8 +33,10 @@ pub use rollout::{
 };
 pub use service::{ConfigSource, EdgeService, EdgeServiceSpec, RestartMethod, ServiceHealth, ServiceRestart};
 pub use status::{
-    ArtifactStatus, EdgeGatewayStatus, FailureStatus, OtaRolloutStatus, Summary, UpdateStatus, WaveStatus,
+    ArtifactStatus, EdgeGatewayStatus, EndedStatus, FailureStatus, OrderStatus, OtaRolloutStatus, Summary,
+    UpdateStatus, WaveStatus,
 };
+pub use typed::typed;
 pub use windows::{Day, WhenClockUnknown, Window};
 
 /// The group of every kind.

@@ -16,6 +16,10 @@ pub struct OtaRolloutStatus {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "conditions")]
     pub conditions: Vec<Condition>,
+    /// How it came to the site: Api, or Drop for one that a drop brought and that is only shown here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 32))]
+    pub origin: Option<String>,
     /// How many gateways are where; disjoint, and adds up to the total.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<Summary>,
@@ -29,6 +33,37 @@ pub struct OtaRolloutStatus {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 10))]
     pub failures: Vec<FailureStatus>,
+    /// What people said of it at the site and have not taken back. It stands whatever the spec says.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 4))]
+    pub orders: Vec<OrderStatus>,
+    /// When its first wave opened, if the site knew what time it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 40), extend("format" = "date-time"))]
+    pub started_at: Option<String>,
+    /// When it was done, the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 40), extend("format" = "date-time"))]
+    pub finished_at: Option<String>,
+}
+
+/// What a person said at the site, with `lamplighter pause`, `cancel` or `hold`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct OrderStatus {
+    /// Pause, Cancel or Hold.
+    #[schemars(length(max = 32))]
+    pub order: String,
+    /// The user who said so.
+    #[schemars(length(max = 256))]
+    pub by: String,
+    /// When, if the site knew what time it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 40), extend("format" = "date-time"))]
+    pub at: Option<String>,
+    /// Why, if that was said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 256))]
+    pub reason: Option<String>,
 }
 
 /// How many gateways are where.
@@ -84,6 +119,10 @@ pub struct ArtifactStatus {
     /// Wanted, Failed or Verified.
     #[schemars(length(max = 32))]
     pub state: String,
+    /// How much of it was there when this was written: all, once it is verified.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
+    pub bytes: Option<i64>,
 }
 
 /// A gateway whose update failed.
@@ -119,6 +158,32 @@ pub struct EdgeGatewayStatus {
     /// Its part in the newest rollout that has it, as it was when something of it was settled last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub update: Option<UpdateStatus>,
+    /// How its last updates ended, the newest first: those of rollouts that the site still knows, at most 5.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 5))]
+    pub history: Vec<EndedStatus>,
+    /// What people said of it at the site and have not taken back. It stands whatever the spec says.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 4))]
+    pub orders: Vec<OrderStatus>,
+}
+
+/// How an update of a gateway ended.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct EndedStatus {
+    /// In which rollout.
+    #[schemars(length(max = 256))]
+    pub rollout: String,
+    /// To which version of its artifact.
+    #[schemars(length(max = 128))]
+    pub version: String,
+    /// Updated, Failed or Skipped, or that it is back on what it ran before.
+    #[schemars(length(max = 32))]
+    pub step: String,
+    /// Why, if it was not updated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 64))]
+    pub reason: Option<String>,
 }
 
 /// A gateway's part in a rollout.

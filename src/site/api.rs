@@ -3,14 +3,16 @@
 use std::rc::Rc;
 use std::time::Duration;
 
+use serde::de::DeserializeOwned;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::spawn_local;
 
 use super::control::{Answer, Asked, Query};
 use crate::config::SiteConfig;
 use crate::device::{Context, Envelope};
-use crate::kube::{self, Link, News, Objects, Report, Settings};
-use crate::model::{Event, Identity, JournalEntry, ObjectName, Verdict, What};
+use crate::engine::{self, State};
+use crate::kube::{self, Link, News, Objects, Report, Settings, Show};
+use crate::model::{Event, Identity, JournalEntry, ObjectName, Uid, Verdict, What};
 
 /// Stands between the API server and the loop.
 #[derive(Clone)]
@@ -39,9 +41,19 @@ impl kube::Desk for ApiDesk {
         Some(verdicts)
     }
 
-    async fn report(&self, object: ObjectName) -> Option<Report> {
+    async fn report(&self, object: ObjectName, uid: Uid) -> Option<Report> {
+        self.ask(Query::Object(object, uid)).await
+    }
+
+    async fn unshown(&self, but: Vec<String>) -> Option<Show> {
+        self.ask(Query::Unshown(but)).await
+    }
+}
+
+impl ApiDesk {
+    async fn ask<T: DeserializeOwned>(&self, query: Query) -> Option<T> {
         let (reply, answer) = oneshot::channel();
-        self.queries.send((Query::Object(object), reply)).await.ok()?;
+        self.queries.send((query, reply)).await.ok()?;
         match answer.await.ok()? {
             Answer::Json(json) => serde_json::from_slice(&json).ok().flatten(),
             _ => None,
@@ -70,12 +82,13 @@ pub(super) fn start(api: Option<(Settings, Rc<Objects>)>, desk: ApiDesk) {
 }
 
 /// The rows that a person who looks at an object wants to hear of.
-pub(super) fn tell(objects: &Objects, rows: &[JournalEntry]) {
+pub(super) fn tell(objects: &Objects, state: &State, rows: &[JournalEntry]) {
     for row in rows {
         let (reason, warning) = match row.what {
             What::RolloutAccepted => ("Accepted", false),
             What::RolloutSuperseded => ("Superseded", false),
             What::RolloutCancelled => ("Cancelled", false),
+            What::Ordered => ("Ordered", false),
             What::RolloutDeleted => ("Deleted", false),
             What::WaveOpened => ("WaveOpened", false),
             What::WaveProven => ("WaveProven", false),
@@ -90,7 +103,9 @@ pub(super) fn tell(objects: &Objects, rows: &[JournalEntry]) {
             Some(gateway) => format!("{gateway}: {}", row.detail),
             None => row.detail.clone(),
         };
-        let object = ObjectName::Rollout(Identity(name.to_owned()));
+        let name = Identity(name.to_owned());
+        let shown = engine::current(state, &name).and_then(|id| state.rollouts.get(&id));
+        let object = ObjectName::Rollout(shown.map_or(&name, |rollout| rollout.object_name()).clone());
         objects.tell(News { object, reason, note, warning, at: row.wall.unwrap_or_default() });
     }
 }

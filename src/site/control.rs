@@ -24,7 +24,7 @@ use super::peer;
 use super::report::{self, Acceptance, JournalFilter, Wanted};
 use crate::artifact::Keeper;
 use crate::intake::Manifests;
-use crate::model::{Digest, Listing, ObjectName};
+use crate::model::{Digest, Listing, ObjectName, Uid};
 use crate::resources::Limits;
 
 /// A question of a person, answered between two steps.
@@ -53,7 +53,9 @@ pub enum Query {
     /// What a person says on the spot, and who it was.
     Order(Wanted, String),
     /// What is said in the API about one of its objects. Only what writes there asks.
-    Object(ObjectName),
+    Object(ObjectName, Uid),
+    /// A rollout of a drop that the API does not show, but for these objects. Only what writes there asks.
+    Unshown(Vec<String>),
     /// Was a drop with this content accepted at any time? Only the drop directory asks.
     IsDropAccepted(Digest),
 }

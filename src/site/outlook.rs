@@ -6,7 +6,9 @@ use std::rc::Rc;
 use super::wanted::united;
 use crate::device::{self, Entry, Offer};
 use crate::engine::{self, Changes, GatewayView, Rollout, State, Step};
-use crate::model::{ArtifactSpec, ControllerId, Digest, GateKey, ObjectName, RolloutId, SiteTime, UnitJob, Watched};
+use crate::model::{
+    ArtifactSpec, ControllerId, Digest, GateKey, ObjectName, RolloutId, SiteTime, StandingOrder, UnitJob, Watched,
+};
 
 /// Level-triggered: what should be true outside, where it may have changed.
 #[derive(Debug)]
@@ -21,6 +23,8 @@ pub struct Outlook {
     pub services: Option<(Vec<Watched>, Vec<UnitJob>)>,
     /// Objects of the API about which something else may be said now, and whether a person should hear of it soon.
     pub objects: Vec<(ObjectName, bool)>,
+    /// There are rollouts of drops that the API does not show.
+    pub unshown: bool,
     /// When to step again although nothing happens.
     pub next_due: Option<SiteTime>,
     /// When to step again because windows open or end; no deadline, so that no site time is saved for it.
@@ -62,6 +66,7 @@ impl Views {
             gates,
             services,
             objects: objects(state, changes),
+            unshown: engine::unshown(state).next().is_some(),
             next_due: engine::next_due(state),
             next_change: engine::next_change(state),
         }
@@ -108,12 +113,14 @@ fn objects(state: &State, changes: &Changes) -> Vec<(ObjectName, bool)> {
     let members = changes.members.iter().map(|(rollout, _)| *rollout);
     // an artifact's way is said in every rollout that wants it
     let all = (!changes.artifacts.is_empty()).then(|| state.rollouts.keys().copied());
+    let ordered = changes.orders.iter().filter_map(|order| engine::current(state, order.rollout()?));
     let rollouts: BTreeSet<RolloutId> =
-        changes.rollouts.iter().copied().chain(members).chain(all.into_iter().flatten()).collect();
+        changes.rollouts.iter().copied().chain(members).chain(all.into_iter().flatten()).chain(ordered).collect();
     let rollouts = rollouts.iter().filter_map(|id| state.rollouts.get(id));
     let rollouts = rollouts.filter(|rollout| rollout.origin.is_api() && !rollout.replaced);
     let gateways = changes.gateways.iter().chain(changes.members.iter().map(|(_, gateway)| gateway));
-    let gateways: BTreeSet<&ControllerId> = gateways.collect();
+    let held = changes.orders.iter().filter_map(StandingOrder::gateway);
+    let gateways: BTreeSet<&ControllerId> = gateways.chain(held).collect();
     let gateways = gateways.into_iter().filter_map(|id| Some((id, state.gateways.get(id)?)));
     let failed = |id: &ControllerId| {
         let has_failed = |rollout: &Rollout| matches!(rollout.members.get(id)?.step, Step::Failed(_)).then_some(());
@@ -121,7 +128,8 @@ fn objects(state: &State, changes: &Changes) -> Vec<(ObjectName, bool)> {
     };
     let gateways = gateways.filter(|(_, gateway)| gateway.origin.is_api());
     let gateways = gateways.map(|(id, gateway)| (ObjectName::Gateway(gateway.spec.name.clone()), failed(id)));
-    rollouts.map(|rollout| (ObjectName::Rollout(rollout.identity.clone()), false)).chain(gateways).collect()
+    let rollouts = rollouts.map(|rollout| (ObjectName::Rollout(rollout.object_name().clone()), false));
+    rollouts.chain(gateways).chain(changes.told.iter().map(|name| (name.clone(), false))).collect()
 }
 
 fn wanted(state: &State) -> Vec<ArtifactSpec> {

@@ -175,7 +175,8 @@ impl Shell {
         }
         if let Some(objects) = &self.objects {
             objects.changed(outlook.objects.iter().cloned());
-            api::tell(objects, &rows);
+            objects.set_unshown(outlook.unshown);
+            api::tell(objects, self.core.state(), &rows);
         }
         self.publish(outlook);
         reply(answers, verdicts);
@@ -314,7 +315,11 @@ impl Shell {
             Query::Accept(..) | Query::Order(..) => return Answer::Refused("ask again".into()),
             Query::Gateways => serde_json::to_vec(&report::gateways(state)),
             Query::Artifacts => serde_json::to_vec(&report::artifacts(state, |digest| self.keeper.progress(digest))),
-            Query::Object(name) => serde_json::to_vec(&report::object(state, self.clock.now(), &name)),
+            Query::Object(name, uid) => {
+                let fetched = |digest: &Digest| self.keeper.progress(digest)?.bytes;
+                serde_json::to_vec(&report::object(state, self.clock.now(), (&name, uid), fetched))
+            }
+            Query::Unshown(but) => serde_json::to_vec(&report::unshown(state, &but)),
             Query::IsDropAccepted(manifest) => serde_json::to_vec(&state.drops.contains_key(&manifest)),
             Query::Journal(filter) => {
                 let page = self.store.journal_page(filter.span(), filter.limit, filter.keep(state)).await;
@@ -393,6 +398,7 @@ impl Shell {
 /// What the engine needs to know of the site file.
 pub fn settings(config: &SiteConfig) -> Settings {
     Settings {
+        site: config.site.clone(),
         poll_interval: config.devices.poll_interval,
         offline_after: config.devices.offline_after,
         download_slots: config.devices.load.downloads,

@@ -197,6 +197,9 @@ pub struct RolloutRecord {
     /// How it was declared last.
     #[serde(default, skip_serializing_if = "DeclaredBy::is_manifest")]
     pub origin: DeclaredBy,
+    /// A drop declared it: what its object in the API is called.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub object: Option<Identity>,
     /// The last complete list showed it, or a drop declared it.
     pub listed: bool,
     /// Since when it is not.
@@ -220,9 +223,15 @@ pub struct RolloutRecord {
     /// Waves that a person approved on the spot.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub approved: BTreeSet<String>,
+    /// When its first wave opened, in Unix milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub began: Option<i64>,
     /// When it was done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ready_at: Option<SiteTime>,
+    /// … in Unix milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<i64>,
     /// The files to which its members would go back.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub backs: Vec<ArtifactSpec>,

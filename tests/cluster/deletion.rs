@@ -63,3 +63,29 @@ fn a_deletion_is_in_the_store_before_the_object_goes() {
     std::thread::sleep(Duration::from_millis(500));
     assert_eq!(hall.device("press-1").poll(), None, "it was withdrawn before its object went");
 }
+
+#[test]
+fn a_namespace_is_deleted_within_moments_although_a_gateway_is_dead_and_no_event_can_be_written_there() {
+    let hall = Hall::with(&["press-1", "press-2"]);
+    let devices = ["press-1", "press-2"].map(|name| hall.device(name));
+    let dead =
+        eventually("a gateway is offered its update", || devices.iter().position(|device| device.poll().is_some()));
+    devices[dead].fetch();
+    hall.until_adopted("press-fw");
+    // as its controller does: nothing can be created there any more, and everything is deleted
+    hall.cluster.kubectl(&["delete", "namespace", "lamplighter", "--wait=false"]);
+    let namespace = hall.cluster.get("namespace/lamplighter").unwrap();
+    assert_eq!(namespace["status"]["phase"], "Terminating");
+    hall.cluster.kubectl(&["delete", "ota,egw", "--all", "--timeout=30s"]);
+    let name = ["press-1", "press-2"][dead];
+    assert_eq!(hall.step(name), "Waiting Cancelling", "it may still be at it");
+    // and the end of the namespace is no order: it may come again
+    let finalize = serde_json::json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "lamplighter"}, "spec": {"finalizers": []}});
+    let file = hall.path("finalize.json");
+    std::fs::write(&file, finalize.to_string()).unwrap();
+    let raw = "/api/v1/namespaces/lamplighter/finalize";
+    hall.cluster.kubectl(&["replace", "--raw", raw, "-f", file.to_str().unwrap()]);
+    assert!(hall.cluster.get("namespace/lamplighter").is_none());
+    hall.until_notice("namespaces \"lamplighter\"");
+    assert_eq!(hall.step(name), "Waiting Cancelling");
+}

@@ -29,6 +29,12 @@ fn a_rollout_that_is_applied_is_carried_out_under_our_role_and_kubectl_sees_it_e
         hall.cluster.until(&format!("egw/{name}"), "Ready", "True Updated");
         hall.cluster.until(&format!("egw/{name}"), "Online", "True Polling");
     }
+    let object = hall.cluster.get("ota/press-fw").unwrap();
+    let time = |field: &str| object["status"][field].as_str().unwrap().parse::<jiff::Timestamp>().unwrap();
+    assert!(time("startedAt") < time("finishedAt"), "{object}");
+    assert_eq!(object["status"]["artifact"]["bytes"], 20_000);
+    let history = hall.cluster.get("egw/press-1").unwrap()["status"]["history"].clone();
+    assert_eq!(history, serde_json::json!([{"rollout": "press-fw", "version": "2.0.0", "step": "Updated"}]));
     let columns = "custom-columns=NAME:.metadata.name,UPDATED:.status.summary.updated,TOTAL:.status.summary.total,\
         STATE:.status.artifact.state,GENERATION:.status.observedGeneration";
     let said = table(&hall.cluster.kubectl(&["get", "ota", "-o", columns]));

@@ -10,13 +10,18 @@ mod deletion;
 #[path = "../it/process/device.rs"]
 #[expect(dead_code, reason = "shared with the tests of the process")]
 mod device;
+mod drops;
 mod following;
 mod hall;
+mod main_job;
 mod memory;
 mod offline;
+mod on_the_spot;
+mod recreate;
 #[path = "../it/process/site.rs"]
 #[expect(dead_code, reason = "shared with the tests of the process")]
 mod site;
+mod swupdate;
 #[path = "../it/process/wire.rs"]
 mod wire;
 mod writing;

@@ -3,6 +3,7 @@
 mod rollouts;
 mod services;
 mod site_file;
+mod typed;
 mod windows;
 
 use std::path::{Path, PathBuf};

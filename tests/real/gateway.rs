@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use crate::{sleep, until};
+use super::{sleep, until};
 
 /// How it names itself; `firmware-samples/gateway.sh` says the same.
 pub const ID: &str = "sample-gateway";

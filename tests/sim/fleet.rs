@@ -89,6 +89,7 @@ pub fn rollout(version: &str) -> RolloutSpec {
 
 pub fn settings(slots: u32) -> Settings {
     Settings {
+        site: "hall-7".into(),
         poll_interval: POLL,
         offline_after: OFFLINE_AFTER,
         download_slots: slots,

@@ -21,6 +21,8 @@ pub struct Rollout {
     pub spec: Rc<RolloutSpec>,
     /// How it was declared last.
     pub origin: DeclaredBy,
+    /// A drop declared it: what the object is called by which the API shows it, or is to show it.
+    pub object: Option<Identity>,
     /// The last complete list of its origin showed it, or a drop declared it.
     pub listed: bool,
     /// Since when it is not.
@@ -37,8 +39,12 @@ pub struct Rollout {
     pub deleted: bool,
     /// Waves that a person approved on the spot.
     pub approved: BTreeSet<String>,
+    /// When its first wave opened, by the wall clock in Unix milliseconds, if that was known.
+    pub began: Option<i64>,
     /// When it was done.
     pub ready_at: Option<SiteTime>,
+    /// … by the wall clock, the same.
+    pub ended: Option<i64>,
     /// Its members; before the freeze those that would be.
     pub members: BTreeMap<ControllerId, Member>,
     /// The files to which its members would go back, if it is rolled back; each once.
@@ -111,6 +117,11 @@ impl Rollout {
     pub fn is_soaking(&self, member: &Member) -> bool {
         let wave = member.wave.zip(self.frozen.as_ref()).and_then(|(at, frozen)| frozen.waves.get(usize::from(at)));
         wave.is_some_and(|wave| wave.proven_at.is_none())
+    }
+
+    /// What its object in the API is called, if it has one there.
+    pub fn object_name(&self) -> &Identity {
+        self.object.as_ref().unwrap_or(&self.identity)
     }
 
     /// Puts the queue in order again, after members came, went or were assigned to waves.

@@ -19,7 +19,7 @@ pub use artifacts::{FreedFile, FreedFiles, KnownArtifact, KnownArtifacts, Progre
 pub use gateways::{GatewayLine, GatewayList, MemberLine, gateways};
 pub use journal::{JournalFilter, JournalRowLine, JournalRows, journal};
 pub use names::no_such_gateway;
-pub use objects::object;
+pub use objects::{object, unshown};
 pub use opens::OpensLine;
 pub use order::{Before, OrderLine, Ordered, Wanted, ordered, standing_orders, understood};
 pub use plan::{LimitLine, PlanLine, PlannedLine, PlannedWaveLine, Plans, TakenLine, plans, plans_with};

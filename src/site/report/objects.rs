@@ -7,27 +7,48 @@ use serde_json::{Map, Value};
 
 use super::gateways::{newest, reason};
 use crate::engine::{self, Gateway, Member, Phase, Rollout, State, Step, summary};
-use crate::kube::{Condition, Report, Truth};
-use crate::model::{ArtifactSpec, ControllerId, DeclaredBy, Dispute, Identity, Now, ObjectName, Presence};
+use crate::kube::{Condition, Report, Show, Truth};
+use crate::model::{
+    ArtifactSpec, ControllerId, DeclaredBy, Digest, Dispute, Identity, Now, ObjectName, Presence, StandingOrder, Uid,
+};
 use crate::resources::{
-    ArtifactStatus, EdgeGatewayStatus, FailureStatus, OtaRolloutStatus, Summary, UpdateStatus, WaveStatus,
+    ArtifactStatus, EdgeGatewayStatus, EndedStatus, FailureStatus, OrderStatus, OtaRolloutStatus, Summary,
+    UpdateStatus, WaveStatus, typed,
 };
 
 /// So many failures are named, the newest first.
 const MOST_FAILURES: usize = 10;
-/// Words of gateways are cut here.
+/// So many updates of a gateway that ended are named.
+const MOST_ENDED: usize = 5;
+/// Words of gateways and people are cut here.
 const LONGEST: usize = 256;
 
-/// What the site says about an object; none if it does not have it.
-pub fn object(state: &State, now: Now, name: &ObjectName) -> Option<Report> {
-    if let Some(dispute) = state.api.disputes.iter().find(|dispute| dispute.api.1.object() == *name) {
+/// What the site says about an object of this uid; none if it does not have it. `fetched`: how much of a file came so far.
+pub fn object(
+    state: &State,
+    now: Now,
+    (name, uid): (&ObjectName, Uid),
+    fetched: impl Fn(&Digest) -> Option<u64>,
+) -> Option<Report> {
+    if let Some(dispute) = state.api.disputes.iter().find(|dispute| dispute.api.0 == uid) {
         return Some(disputed(dispute));
     }
+    if let Some(refusal) = state.api.refused.get(name) {
+        return Some(Report::not_accepted(uid, &refusal.why));
+    }
     match name {
-        ObjectName::Rollout(identity) => rollout(state, now, identity),
+        ObjectName::Rollout(object) => rollout(state, now, object, fetched),
         ObjectName::Gateway(name) => gateway(state, name),
         ObjectName::Service(_) => None,
     }
+}
+
+/// A rollout that came by a drop and that the API does not show, but for objects of these names.
+pub fn unshown(state: &State, but: &[String]) -> Option<Show> {
+    let mut unshown = engine::unshown(state).filter_map(|rollout| Some((rollout, &rollout.object.as_ref()?.0)));
+    let (rollout, object) = unshown.find(|(_, object)| !but.contains(object))?;
+    let spec = serde_json::to_value(typed(&rollout.spec)).ok()?;
+    Some(Show { object: object.clone(), rollout: rollout.identity.to_string(), spec })
 }
 
 fn disputed(dispute: &Dispute) -> Report {
@@ -49,8 +70,8 @@ fn ready(which: &str, reason: &str, message: &str) -> [Condition; 3] {
     })
 }
 
-fn rollout(state: &State, now: Now, identity: &Identity) -> Option<Report> {
-    let is_it = |rollout: &&Rollout| !rollout.replaced && rollout.identity == *identity;
+fn rollout(state: &State, now: Now, object: &Identity, fetched: impl Fn(&Digest) -> Option<u64>) -> Option<Report> {
+    let is_it = |rollout: &&Rollout| !rollout.replaced && rollout.object_name() == object;
     let rollout = state.rollouts.values().find(is_it)?;
     let DeclaredBy::Api(uid) = rollout.origin else { return None };
     let (which, reason, message) = match engine::phase(state, rollout, now.site) {
@@ -62,11 +83,16 @@ fn rollout(state: &State, now: Now, identity: &Identity) -> Option<Report> {
         Phase::Reconciling(reason, message) => ("Reconciling", reason.to_string(), message),
         Phase::Stalled(reason, message) => ("Stalled", reason.to_string(), message),
     };
+    let identity = || rollout.identity.clone();
     let status = OtaRolloutStatus {
+        origin: Some(if rollout.object.is_some() { "Drop" } else { "Api" }.into()),
         summary: Some(counts(rollout)),
         wave: wave(state, rollout, now),
-        artifact: Some(ArtifactStatus { state: artifact(state, rollout).into() }),
+        artifact: Some(artifact(state, rollout, fetched)),
         failures: failures(state, rollout),
+        orders: orders(state, [StandingOrder::Pause(identity()), StandingOrder::Cancel(identity())]),
+        started_at: rollout.began.and_then(wall),
+        finished_at: rollout.ended.and_then(wall),
         ..OtaRolloutStatus::default()
     };
     Some(Report { uid, conditions: ready(which, &reason, &message).into(), fields: fields(&status) })
@@ -99,21 +125,44 @@ fn wave(state: &State, rollout: &Rollout, now: Now) -> Option<WaveStatus> {
     let number = |number: usize| i32::try_from(number).unwrap_or(i32::MAX);
     let soak_until = until.and_then(|until| {
         let left = Duration::from_secs(until.since(now.site).as_secs());
-        let wall = Timestamp::from_millisecond(now.wall?).ok()?.checked_add(left).ok()?;
-        Some(format!("{wall:.0}"))
+        let at = Timestamp::from_millisecond(now.wall?).ok()?.checked_add(left).ok()?;
+        wall(at.as_millisecond())
     });
     Some(WaveStatus { index: number(at + 1), of: number(of), soak_until })
 }
 
 /// Of several files the furthest behind.
-fn artifact(state: &State, rollout: &Rollout) -> &'static str {
+fn artifact(state: &State, rollout: &Rollout, fetched: impl Fn(&Digest) -> Option<u64>) -> ArtifactStatus {
     let of = |file: &ArtifactSpec| match state.artifacts.get(&file.key.digest) {
         Some(known) if known.failed.is_some() => (0, "Failed"),
         Some(known) if known.sums.is_some() => (2, "Verified"),
         _ => (1, "Wanted"),
     };
-    let furthest = engine::files_in_use(state, rollout).map(of).min();
-    furthest.unwrap_or_else(|| of(&rollout.spec.artifact)).1
+    let files = engine::files_in_use(state, rollout);
+    let furthest = files.min_by_key(|file| of(file)).unwrap_or(&rollout.spec.artifact);
+    let (place, word) = of(furthest);
+    let bytes = if place == 2 { Some(furthest.size) } else { fetched(&furthest.key.digest) };
+    ArtifactStatus { state: word.into(), bytes: bytes.and_then(|bytes| i64::try_from(bytes).ok()) }
+}
+
+/// Those of these that stand.
+fn orders(state: &State, which: impl IntoIterator<Item = StandingOrder>) -> Vec<OrderStatus> {
+    let cut = |text: &str| text.chars().take(LONGEST).collect::<String>();
+    let line = |order: StandingOrder| {
+        let given = state.orders.get(&order)?;
+        Some(OrderStatus {
+            order: order.title().into(),
+            by: cut(&given.by),
+            at: given.wall.and_then(wall),
+            reason: given.reason.as_deref().map(cut),
+        })
+    };
+    which.into_iter().filter_map(line).collect()
+}
+
+/// A moment of the wall clock, in Unix milliseconds, to the second.
+fn wall(at: i64) -> Option<String> {
+    Some(format!("{:.0}", Timestamp::from_millisecond(at).ok()?))
 }
 
 fn failures(state: &State, rollout: &Rollout) -> Vec<FailureStatus> {
@@ -148,8 +197,28 @@ fn gateway(state: &State, name: &str) -> Option<Report> {
         attempt: member.attempts.into(),
         action: member.action.as_ref().map(|action| action.id.get()),
     });
-    let status = EdgeGatewayStatus { versions, update, ..EdgeGatewayStatus::default() };
+    let status = EdgeGatewayStatus {
+        versions,
+        update,
+        history: history(state, id),
+        orders: orders(state, [StandingOrder::Hold(id.clone())]),
+        ..EdgeGatewayStatus::default()
+    };
     Some(Report { uid, conditions, fields: fields(&status) })
+}
+
+/// How its last updates ended, the newest first.
+fn history(state: &State, id: &ControllerId) -> Vec<EndedStatus> {
+    let parts = state.rollouts.values().filter_map(|rollout| Some((rollout, rollout.members.get(id)?)));
+    let mut ended: Vec<_> = parts.filter(|(_, member)| member.step.is_terminal()).collect();
+    ended.sort_by_key(|(rollout, member)| std::cmp::Reverse((member.since, rollout.arrival)));
+    let line = |(rollout, member): (&Rollout, &Member)| EndedStatus {
+        rollout: rollout.identity.to_string(),
+        version: rollout.spec.artifact.key.version.to_string(),
+        step: member.step.name().into(),
+        reason: reason(member),
+    };
+    ended.into_iter().take(MOST_ENDED).map(line).collect()
 }
 
 fn online(presence: Presence) -> Condition {

@@ -20,7 +20,7 @@ fn listing(site: &Site, cluster: u8) -> ApiListing {
     let rollouts =
         site.rollouts.iter().map(|(name, spec)| Intent::Rollout(Identity(name.clone()), spec.clone().into()));
     let objects = (1..).map(uid).zip(gateways.chain(rollouts)).collect();
-    ApiListing { cluster: uid(cluster), objects, deleted: vec![], refused: vec![] }
+    ApiListing { cluster: uid(cluster), objects, deleted: vec![], refused: vec![], adopted: None }
 }
 
 fn api_list(site: &mut Site) -> Verdict {
@@ -84,7 +84,8 @@ fn a_list_of_manifests_never_unlists_objects_of_the_api_and_the_other_way_round(
     no_manifests(&mut site);
     assert_eq!(site.count(Step::Offered), 2);
     let mut site = Site::rolling_on(3, |_| {});
-    let nothing = ApiListing { cluster: uid(CLUSTER), objects: vec![], deleted: vec![], refused: vec![] };
+    let nothing =
+        ApiListing { cluster: uid(CLUSTER), objects: vec![], deleted: vec![], refused: vec![], adopted: None };
     site.happens(Event::ApiListed(nothing.into()));
     assert_eq!(site.count(Step::Offered), 2);
 }
@@ -101,7 +102,7 @@ fn no_rollout_is_frozen_before_an_api_that_never_answered_gave_its_list() {
     assert!(site.main().frozen.is_none());
     assert!(matches!(site.phase(), Phase::Reconciling(ReconcilingReason::AwaitingApi, _)), "{:?}", site.phase());
     let more = vec![(uid(1), Intent::Gateway(gateway("g2")))];
-    let list = ApiListing { cluster: uid(CLUSTER), objects: more, deleted: vec![], refused: vec![] };
+    let list = ApiListing { cluster: uid(CLUSTER), objects: more, deleted: vec![], refused: vec![], adopted: None };
     site.happens(Event::ApiListed(list.into()));
     assert_eq!(site.main().frozen.as_ref().unwrap().total, 2);
     // the next start knows what it had
@@ -118,7 +119,7 @@ fn an_empty_list_undoes_nothing_and_starts_nothing() {
     let mut site = rolling_on(4);
     let rest = site.rest();
     site.download(&rest[0]);
-    let empty = ApiListing { cluster: uid(CLUSTER), objects: vec![], deleted: vec![], refused: vec![] };
+    let empty = ApiListing { cluster: uid(CLUSTER), objects: vec![], deleted: vec![], refused: vec![], adopted: None };
     site.happens(Event::ApiListed(empty.into()));
     assert_eq!((site.at(&rest[0]), site.count(UNLISTED)), (Step::Installing, 2));
     assert_eq!(site.says(&rest[0], success()), Verdict::Accepted);
@@ -302,4 +303,114 @@ fn the_api_takes_over_what_came_by_a_drop_and_a_drop_does_not_contradict_the_api
     let verdict = site.happens(dropped("2", "3"));
     let expected = Contradiction { object: 0, why: Against::Declared };
     assert_eq!(verdict, Verdict::Contradicts(expected));
+}
+
+#[test]
+fn a_store_that_knows_nothing_of_what_the_site_adopted_before_offers_nothing_until_a_person_says_so() {
+    let mut site = Site::new();
+    no_manifests(&mut site);
+    site.happens(Event::ApiAwaited(None));
+    site.declare_gateways(2);
+    site.rollouts.insert("main".into(), rollout("os", "2"));
+    let list = ApiListing { adopted: Some(name()), ..listing(&site, CLUSTER) };
+    site.happens(Event::ApiListed(list.clone().into()));
+    site.everybody_polls();
+    site.verify();
+    assert!(matches!(site.phase(), Phase::Stalled(StalledReason::StoreLost, _)), "{:?}", site.phase());
+    let row = site.journal.iter().find(|row| row.what == What::StoreLost).unwrap();
+    assert!(row.detail.contains("OtaRollout/main"), "{row:?}");
+    site.happens(Event::Order(Order::Resume, "uid 1000".into()));
+    assert_eq!(site.count(Step::Waiting(WaitingReason::UnknownVersion)), 2);
+    site.reports("g1", "2");
+    site.reports("g2", "1");
+    assert_eq!((site.at("g1"), site.at("g2")), (Step::Skipped(SkippedReason::AlreadyInstalled), Step::Offered));
+    // from now on it knows them
+    site.happens(Event::ApiListed(list.into()));
+    assert!(!site.core.state().site.lost);
+}
+
+/// A site to which a drop brought `main`, and what the API calls that.
+fn dropped() -> (Site, Identity) {
+    let mut site = Site::new();
+    no_manifests(&mut site);
+    site.happens(Event::ApiAwaited(None));
+    site.declare_gateways(3);
+    api_list(&mut site);
+    site.everybody_polls();
+    drop_brings(&mut site, "7", "2");
+    site.verify();
+    let object = site.main().object.clone().unwrap();
+    (site, object)
+}
+
+fn drop_brings(site: &mut Site, manifest: &str, version: &str) {
+    let mut spec = rollout("os", version);
+    spec.artifact.sources = vec![Source::Http { url: "https://h/f".parse().unwrap() }];
+    let content = Ok(vec![intent("main", spec)]);
+    let dropped = Dropped { file: "a.yaml".into(), digest: Some(digest(manifest)), content };
+    assert_eq!(site.happens(Event::Dropped(dropped)), Verdict::Accepted);
+}
+
+#[test]
+fn what_came_by_a_drop_is_edited_and_called_off_by_the_object_that_shows_it() {
+    let (mut site, object) = dropped();
+    assert!(object.0.starts_with("drop-main-"), "{object}");
+    let unshown = |site: &Site| lamplighter::engine::unshown(site.core.state()).count();
+    assert_eq!(unshown(&site), 1);
+    let mut spec = (*site.main().spec).clone();
+    fact(&mut site, ApiFact::Declared(uid(50), Intent::Rollout(object.clone(), spec.clone().into())));
+    assert_eq!((unshown(&site), site.main().origin, site.main().arrival), (0, DeclaredBy::Api(uid(50)), 1));
+    assert_eq!((site.noted(What::TakenOver), site.count(Step::Offered)), (0, 1), "nothing but who declares it changed");
+    spec.paused = true;
+    fact(&mut site, ApiFact::Declared(uid(50), Intent::Rollout(object.clone(), spec.into())));
+    assert_eq!(site.count(Step::Waiting(WaitingReason::Paused)), 3);
+    site.restart();
+    no_manifests(&mut site);
+    assert_eq!(site.main().object.as_ref(), Some(&object));
+    fact(&mut site, ApiFact::Deleted(uid(50), ObjectName::Rollout(object.clone())));
+    assert_eq!((unshown(&site), site.noted(What::RolloutDeleted)), (0, 1), "and it is not made again");
+    assert!(site.core.state().rollouts.is_empty());
+}
+
+#[test]
+fn a_deletion_that_comes_before_the_store_knows_of_the_object_counts_too() {
+    let (mut site, object) = dropped();
+    fact(&mut site, ApiFact::Deleted(uid(50), ObjectName::Rollout(object)));
+    assert_eq!((site.noted(What::RolloutDeleted), site.core.state().rollouts.len()), (1, 0));
+}
+
+#[test]
+fn an_object_that_shows_a_drop_that_something_newer_took_over_declares_nothing() {
+    let (mut site, object) = dropped();
+    let spec = (*site.main().spec).clone();
+    let old = |fact: fn(Uid, Intent) -> ApiFact| fact(uid(50), Intent::Rollout(object.clone(), spec.clone().into()));
+    fact(&mut site, old(ApiFact::Declared));
+    drop_brings(&mut site, "8", "3");
+    let newer = site.main().object.clone().unwrap();
+    assert_ne!(newer, object);
+    let name = ObjectName::Rollout(object.clone());
+    assert!(site.core.state().api.refused.contains_key(&name));
+    fact(&mut site, old(ApiFact::Declared));
+    assert_eq!((site.main().spec.artifact.key.version.as_str(), site.main().origin), ("3", DeclaredBy::Drop));
+    fact(&mut site, ApiFact::Deleted(uid(50), name));
+    assert_eq!(site.noted(What::RolloutDeleted), 0, "that is the end of the object alone");
+    assert!(site.core.state().api.refused.is_empty());
+    // the hub's word on the name counts from now on
+    fact(&mut site, ApiFact::Declared(uid(51), intent("main", rollout("os", "4"))));
+    assert_eq!((&site.main().object, site.main().origin), (&None, DeclaredBy::Api(uid(51))));
+}
+
+#[test]
+fn a_drop_that_the_api_shows_already_of_an_earlier_store_is_the_same_order() {
+    let (before, object) = dropped();
+    let spec = (*before.main().spec).clone();
+    let mut site = Site::new();
+    no_manifests(&mut site);
+    site.declare_gateways(1);
+    let mut list = listing(&site, CLUSTER);
+    list.objects.push((uid(50), Intent::Rollout(object.clone(), spec.into())));
+    site.happens(Event::ApiListed(list.into()));
+    drop_brings(&mut site, "7", "2");
+    let names: Vec<_> = site.core.state().rollouts.values().map(|rollout| rollout.identity.clone()).collect();
+    assert_eq!(names, [object]);
 }

@@ -20,7 +20,7 @@ fn other() -> Intent {
 }
 
 fn list(plant: &mut Plant, objects: Vec<(Uid, Intent)>) {
-    let listing = ApiListing { cluster: uid(200), objects, deleted: vec![], refused: vec![] };
+    let listing = ApiListing { cluster: uid(200), objects, deleted: vec![], refused: vec![], adopted: None };
     assert_eq!(plant.site.happens(Event::ApiListed(listing.into())), Verdict::Accepted);
 }
 

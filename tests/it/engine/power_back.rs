@@ -1,6 +1,6 @@
 //! The plant was switched off, the site with it, and its gateways take longer to boot than the site does.
 
-use lamplighter::engine::Step;
+use lamplighter::engine::{Phase, Step};
 use lamplighter::model::*;
 
 use super::site::*;
@@ -75,6 +75,10 @@ fn who_only_counts_as_there_after_a_start_proves_no_wave() {
     site.verify();
     site.wait(minutes(5));
     assert_eq!((site.at(&canary), site.noted(What::WaveProven)), (Step::Updated, 0), "its soak is over, unheard");
+    match site.phase() {
+        Phase::Reconciling(ReconcilingReason::Soaking, text) => assert!(text.contains("heard of"), "{text}"),
+        other => panic!("nobody is being updated: {other:?}"),
+    }
     for gateway in site.rest() {
         site.seen(&gateway);
     }

@@ -114,6 +114,7 @@ impl Site {
     /// A new site on which nothing is declared yet.
     pub fn new() -> Self {
         let settings = Settings {
+            site: "hall-7".into(),
             poll_interval: INTERVAL,
             offline_after: OFFLINE_AFTER,
             download_slots: 1_000,

@@ -45,6 +45,7 @@ fn judge_of(fetch: &[&str]) -> (Oracle, RolloutId) {
         Intent::Gateway(GatewaySpec { name: name.into(), controller_id: id(name), labels, token: None, hold: false })
     });
     let settings = Settings {
+        site: "hall-7".into(),
         poll_interval: setting.poll_interval,
         offline_after: setting.poll_interval * 10,
         download_slots: 10,
