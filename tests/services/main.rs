@@ -5,5 +5,7 @@
 
 mod hall;
 mod killed;
+mod readme;
 mod refused;
 mod restarts;
+mod volume;
