@@ -44,8 +44,8 @@ pub struct Changes {
     pub orders: BTreeSet<StandingOrder>,
     /// Services to save, or to forget if they are gone.
     pub services: BTreeSet<ServiceName>,
-    /// What is to be read, or done about units, may have changed.
-    pub units: bool,
+    /// Services of which what is to be read, done or said may have changed, saved or not.
+    pub units: BTreeSet<ServiceName>,
     /// Rows for the journal.
     pub journal: Vec<JournalEntry>,
     /// Gateways whose view on the board may have changed, saved or not.
@@ -279,7 +279,7 @@ impl<'s> Draft<'s> {
 
     pub(super) fn add_service(&mut self, name: ServiceName, service: Service) {
         self.changes.services.insert(name.clone());
-        self.changes.units = true;
+        self.changes.units.insert(name.clone());
         self.touch_service(&name);
         self.state.services.insert(name, service);
     }
@@ -287,7 +287,7 @@ impl<'s> Draft<'s> {
     pub(super) fn remove_service(&mut self, name: &ServiceName) {
         if self.state.services.remove(name).is_some() {
             self.changes.services.insert(name.clone());
-            self.changes.units = true;
+            self.changes.units.insert(name.clone());
         }
     }
 
@@ -302,7 +302,7 @@ impl<'s> Draft<'s> {
     pub(super) fn edit_service_volatile(&mut self, name: &ServiceName, edit: impl FnOnce(&mut Service)) {
         if let Some(service) = self.state.services.get_mut(name) {
             edit(service);
-            self.changes.units = true;
+            self.changes.units.insert(name.clone());
         }
     }
 

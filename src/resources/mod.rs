@@ -32,7 +32,8 @@ pub use rollout::{
 };
 pub use service::{ConfigSource, EdgeService, EdgeServiceSpec, RestartMethod, ServiceHealth, ServiceRestart};
 pub use status::{
-    ArtifactStatus, EdgeGatewayStatus, FailureStatus, OtaRolloutStatus, Summary, UpdateStatus, WaveStatus,
+    ArtifactStatus, EdgeGatewayStatus, EdgeServiceStatus, FailureStatus, LastRestart, OtaRolloutStatus, Summary,
+    UpdateStatus, WaveStatus,
 };
 pub use windows::{Day, WhenClockUnknown, Window};
 

@@ -10,7 +10,7 @@ use super::control::{Answer, Asked, Query};
 use crate::config::SiteConfig;
 use crate::device::{Context, Envelope};
 use crate::kube::{self, Link, News, Objects, Report, Settings};
-use crate::model::{Event, Identity, JournalEntry, ObjectName, Verdict, What};
+use crate::model::{Event, Identity, JournalEntry, ObjectName, ServiceName, Verdict, What};
 
 /// Stands between the API server and the loop.
 #[derive(Clone)]
@@ -82,8 +82,15 @@ pub(super) fn tell(objects: &Objects, rows: &[JournalEntry]) {
             What::RolloutReady => ("Done", false),
             What::LimitReached => ("FailureLimit", true),
             What::Failed => ("GatewayFailed", true),
+            What::Restarted => ("Restarted", false),
+            What::RestartFailed => ("RestartFailed", true),
             _ => continue,
         };
+        if let Some(service) = &row.service {
+            let object = ObjectName::Service(ServiceName(service.clone()));
+            objects.tell(News { object, reason, note: row.detail.clone(), warning, at: row.wall.unwrap_or_default() });
+            continue;
+        }
         // the artifact stands behind the name
         let Some(name) = row.rollout.as_deref().and_then(|rollout| rollout.split(' ').next()) else { continue };
         let note = match &row.gateway {

@@ -6,11 +6,13 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 use super::gateways::{newest, reason};
-use crate::engine::{self, Gateway, Member, Phase, Rollout, State, Step, summary};
+use super::service::line as service_line;
+use crate::engine::{self, Gateway, Member, Phase, Rollout, ServicePhase, State, Step, summary};
 use crate::kube::{Condition, Report, Truth};
-use crate::model::{ArtifactSpec, ControllerId, DeclaredBy, Dispute, Identity, Now, ObjectName, Presence};
+use crate::model::{ArtifactSpec, ControllerId, DeclaredBy, Dispute, Identity, Now, ObjectName, Presence, ServiceName};
 use crate::resources::{
-    ArtifactStatus, EdgeGatewayStatus, FailureStatus, OtaRolloutStatus, Summary, UpdateStatus, WaveStatus,
+    ArtifactStatus, EdgeGatewayStatus, EdgeServiceStatus, FailureStatus, LastRestart, OtaRolloutStatus, Summary,
+    UpdateStatus, WaveStatus,
 };
 
 /// So many failures are named, the newest first.
@@ -26,7 +28,7 @@ pub fn object(state: &State, now: Now, name: &ObjectName) -> Option<Report> {
     match name {
         ObjectName::Rollout(identity) => rollout(state, now, identity),
         ObjectName::Gateway(name) => gateway(state, name),
-        ObjectName::Service(_) => None,
+        ObjectName::Service(name) => service(state, now, name),
     }
 }
 
@@ -126,6 +128,36 @@ fn failures(state: &State, rollout: &Rollout) -> Vec<FailureStatus> {
         message: member.message.as_deref().unwrap_or_default().chars().take(LONGEST).collect(),
     };
     failed.into_iter().take(MOST_FAILURES).map(line).collect()
+}
+
+fn service(state: &State, now: Now, name: &ServiceName) -> Option<Report> {
+    let service = state.services.get(name)?;
+    let DeclaredBy::Api(uid) = service.origin else { return None };
+    let line = service_line(state, name, service, now.site);
+    let message = match engine::service_phase(state, service, now.site) {
+        // how long it waits still would be news all the time
+        ServicePhase::Reconciling(reason, _) => reason.meaning(),
+        ServicePhase::Stalled(reason, _) if line.message.is_empty() => reason.meaning(),
+        _ => &line.message,
+    };
+    let mut conditions: Vec<_> = ready(&line.phase, &line.reason, message).into();
+    let more = [("WatchDegraded", &line.watch_degraded), ("ConfigSourceStatic", &line.config_source_static)];
+    for (kind, why) in more {
+        conditions.extend(why.as_ref().map(|why| Condition::new(kind, true, kind, why)));
+    }
+    let status = EdgeServiceStatus {
+        applied_hash: line.applied_hash,
+        observed_hash: line.observed_hash,
+        restarts: i32::try_from(line.restarts).unwrap_or(i32::MAX),
+        last_restart: line.last_restart.map(|last| LastRestart {
+            time: last.time,
+            reason: last.reason,
+            result: last.result,
+            message: last.message.chars().take(LONGEST).collect(),
+        }),
+        ..EdgeServiceStatus::default()
+    };
+    Some(Report { uid, conditions, fields: fields(&status) })
 }
 
 fn gateway(state: &State, name: &str) -> Option<Report> {
