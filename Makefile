@@ -30,8 +30,9 @@ test-memory:
 	tests/memory/tls.sh
 
 # What is shipped, with a real systemd in namespaces of its own, installed from Debian's packages if it is missing: how often units
-# are really restarted. Needs root.
+# are really restarted. Needs root, and the API server of test-cluster.
 test-services:
+	tests/cluster/build.sh
 	binary=$$(release/build.sh --or-dynamic) && LAMPLIGHTER=$$binary tests/services/run.sh \
 		$(CARGO_TEST) --test services -- --test-threads=3
 

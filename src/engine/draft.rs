@@ -44,8 +44,8 @@ pub struct Changes {
     pub orders: BTreeSet<StandingOrder>,
     /// Services to save, or to forget if they are gone.
     pub services: BTreeSet<ServiceName>,
-    /// What is to be read, or done about units, may have changed.
-    pub units: bool,
+    /// Services of which what is to be read, done or said may have changed, saved or not.
+    pub units: BTreeSet<ServiceName>,
     /// Objects of the API about which something else is to be said, though no record says so.
     pub told: BTreeSet<ObjectName>,
     /// Rows for the journal.
@@ -286,7 +286,7 @@ impl<'s> Draft<'s> {
 
     pub(super) fn add_service(&mut self, name: ServiceName, service: Service) {
         self.changes.services.insert(name.clone());
-        self.changes.units = true;
+        self.changes.units.insert(name.clone());
         self.touch_service(&name);
         self.state.services.insert(name, service);
     }
@@ -294,7 +294,7 @@ impl<'s> Draft<'s> {
     pub(super) fn remove_service(&mut self, name: &ServiceName) {
         if self.state.services.remove(name).is_some() {
             self.changes.services.insert(name.clone());
-            self.changes.units = true;
+            self.changes.units.insert(name.clone());
         }
     }
 
@@ -309,7 +309,7 @@ impl<'s> Draft<'s> {
     pub(super) fn edit_service_volatile(&mut self, name: &ServiceName, edit: impl FnOnce(&mut Service)) {
         if let Some(service) = self.state.services.get_mut(name) {
             edit(service);
-            self.changes.units = true;
+            self.changes.units.insert(name.clone());
         }
     }
 

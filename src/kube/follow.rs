@@ -53,7 +53,7 @@ enum Lesson {
 struct Place {
     cluster: Uid,
     /// In the order of [`Kind::ALL`].
-    versions: [String; 2],
+    versions: [String; 3],
     listed: Instant,
 }
 
@@ -106,7 +106,7 @@ impl<D: Desk> Follower<D> {
         Ok(Rc::new(Api::new(access, self.settings.namespace.clone())))
     }
 
-    /// As long as one pair of watches. Who answers is asked each time: behind an address another server may stand by now.
+    /// As long as one set of watches. Who answers is asked each time: behind an address another server may stand by now.
     async fn cycle(&mut self, api: &Shared, backoff: &mut Backoff) -> Result<(), Fault> {
         let found = cluster(api, &self.objects).await?;
         if self.place.as_ref().is_none_or(|place| place.cluster != found) {
@@ -117,10 +117,11 @@ impl<D: Desk> Follower<D> {
             sleep(jittered(OTHER_CLUSTER)).await;
             return Ok(());
         };
-        let [gateways, rollouts] = &place.versions;
+        let [gateways, rollouts, services] = &place.versions;
         let selector = &self.settings.selector;
         let mut gateways = Watch::begin(api, &self.objects, Kind::Gateway, selector, gateways).await?;
         let mut rollouts = Watch::begin(api, &self.objects, Kind::Rollout, selector, rollouts).await?;
+        let mut services = Watch::begin(api, &self.objects, Kind::Service, selector, services).await?;
         backoff.reset();
         self.objects.api.replace(Some(api.clone()));
         if self.objects.set_link(Link::Up) {
@@ -128,8 +129,8 @@ impl<D: Desk> Follower<D> {
             info!(namespace = api.namespace(), cluster = %found, "the API server is followed");
         }
         self.objects.to_write.notify_waiters();
-        let (mut gateways_end, mut rollouts_end) = (false, false);
-        while !(gateways_end && rollouts_end) {
+        let (mut gateways_end, mut rollouts_end, mut services_end) = (false, false, false);
+        while !(gateways_end && rollouts_end && services_end) {
             tokio::select! {
                 () = self.objects.read_again.notified() => return Err(Fault::Again),
                 seen = gateways.next(), if !gateways_end => {
@@ -137,6 +138,9 @@ impl<D: Desk> Follower<D> {
                 }
                 seen = rollouts.next(), if !rollouts_end => {
                     rollouts_end = self.take(Kind::Rollout, seen?, &mut rollouts).await?;
+                }
+                seen = services.next(), if !services_end => {
+                    services_end = self.take(Kind::Service, seen?, &mut services).await?;
                 }
             }
         }
@@ -151,7 +155,7 @@ impl<D: Desk> Follower<D> {
         let mut listing =
             ApiListing { cluster, objects: Vec::new(), deleted: Vec::new(), refused: Vec::new(), adopted: None };
         let mut learned = Vec::new();
-        let mut versions = [String::new(), String::new()];
+        let mut versions = [const { String::new() }; 3];
         {
             let kinds = Kinds::default();
             for (at, kind) in Kind::ALL.into_iter().enumerate() {
@@ -267,9 +271,9 @@ impl<D: Desk> Follower<D> {
         for lesson in learned {
             self.remember(kind, lesson);
         }
-        let at = usize::from(kind == Kind::Rollout);
-        let place = self.place.as_mut().and_then(|place| place.versions.get_mut(at));
-        if let Some((place, version)) = place.zip(version) {
+        let places = self.place.as_mut().map(|place| Kind::ALL.into_iter().zip(&mut place.versions));
+        let place = places.and_then(|mut places| places.find(|(known, _)| *known == kind));
+        if let Some(((_, place), version)) = place.zip(version) {
             *place = version;
         }
         fault.map_or(Ok(ended), Err)

@@ -18,7 +18,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    pub const ALL: [Self; 2] = [Self::Gateway, Self::Rollout];
+    pub const ALL: [Self; 3] = [Self::Gateway, Self::Rollout, Self::Service];
 
     /// As it stands in paths.
     pub fn plural(self) -> &'static str {

@@ -23,7 +23,7 @@ const PER_SECOND: f64 = 5.0;
 const BURST: f64 = 20.0;
 /// A gateway is written about at most so often, …
 const GATEWAY: Duration = Duration::from_secs(30);
-/// … and a rollout so often.
+/// … and a rollout or a service so often.
 const ROLLOUT: Duration = Duration::from_secs(5);
 /// Without news it is looked whether something waits for its time.
 const LOOK: Duration = Duration::from_secs(30);
@@ -98,7 +98,7 @@ async fn show(api: &Shared, settings: &Settings, objects: &Objects, desk: &impl 
     }
 }
 
-/// What to do next: first what others wait for, then rollouts, then gateways that somebody should look at.
+/// What to do next: first what others wait for, then rollouts, then services and gateways that somebody should look at.
 fn next(objects: &Objects) -> Option<Work> {
     let mut known = objects.known.borrow_mut();
     let now = Instant::now();

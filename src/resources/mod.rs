@@ -33,8 +33,8 @@ pub use rollout::{
 };
 pub use service::{ConfigSource, EdgeService, EdgeServiceSpec, RestartMethod, ServiceHealth, ServiceRestart};
 pub use status::{
-    ArtifactStatus, EdgeGatewayStatus, EndedStatus, FailureStatus, OrderStatus, OtaRolloutStatus, Summary,
-    UpdateStatus, WaveStatus,
+    ArtifactStatus, EdgeGatewayStatus, EdgeServiceStatus, EndedStatus, FailureStatus, LastRestart, OrderStatus,
+    OtaRolloutStatus, Summary, UpdateStatus, WaveStatus,
 };
 pub use typed::typed;
 pub use windows::{Day, WhenClockUnknown, Window};

@@ -79,7 +79,7 @@ impl Kinds {
         Ok(match kind {
             Kind::OtaRollout => Object::Rollout(Box::new(OtaRollout { metadata, spec: typed(spec)?, status: None })),
             Kind::EdgeGateway => Object::Gateway(Box::new(EdgeGateway { metadata, spec: typed(spec)?, status: None })),
-            Kind::EdgeService => Object::Service(Box::new(EdgeService { metadata, spec: typed(spec)? })),
+            Kind::EdgeService => Object::Service(Box::new(EdgeService { metadata, spec: typed(spec)?, status: None })),
         })
     }
 }

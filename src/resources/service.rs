@@ -4,6 +4,8 @@ use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::EdgeServiceStatus;
+
 /// A service on this machine that is restarted when its configuration really changed.
 #[derive(CustomResource, Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[kube(
@@ -14,7 +16,11 @@ use serde::{Deserialize, Serialize};
     shortname = "esvc",
     derive = "PartialEq",
     doc = "A service on this machine that is restarted when its configuration really changed.",
+    status = "EdgeServiceStatus",
     printcolumn = r#"{"name":"Unit","type":"string","jsonPath":".spec.restart.unit"}"#,
+    printcolumn = r#"{"name":"Ready","type":"string","jsonPath":".status.conditions[?(@.type==\"Ready\")].status"}"#,
+    printcolumn = r#"{"name":"Reason","type":"string","jsonPath":".status.conditions[?(@.type==\"Ready\")].reason"}"#,
+    printcolumn = r#"{"name":"Restarts","type":"integer","jsonPath":".status.restarts"}"#,
     printcolumn = r#"{"name":"Age","type":"date","jsonPath":".metadata.creationTimestamp"}"#
 )]
 #[serde(rename_all = "camelCase")]
@@ -43,7 +49,7 @@ pub struct EdgeServiceSpec {
 pub struct ConfigSource {
     /// A file, a directory such as a mounted ConfigMap volume, or some files of one (/etc/edge/*.conf). Absolute;
     /// services.allowPaths of the site file must allow it.
-    #[schemars(length(min = 1, max = 1024))]
+    #[schemars(length(min = 1, max = 1024), regex(pattern = r"^(/[^/*?]+)*/[^/]+$"))]
     pub path: String,
 }
 
@@ -52,7 +58,7 @@ pub struct ConfigSource {
 #[serde(rename_all = "camelCase")]
 pub struct ServiceRestart {
     /// A systemd service; services.allowUnits of the site file must allow it.
-    #[schemars(length(min = 1, max = 255))]
+    #[schemars(length(min = 1, max = 255), regex(pattern = r"^[A-Za-z0-9:_.\\@-]*[A-Za-z0-9:_.\\-]\.service$"))]
     pub unit: String,
     /// Restart stops and starts it; Reload tells it to read its configuration; the third does the latter if it can.
     /// Default: Restart.

@@ -208,6 +208,53 @@ pub struct UpdateStatus {
     pub action: Option<i32>,
 }
 
+/// How a service stands.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct EdgeServiceStatus {
+    /// The generation of the spec that this status is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observed_generation: Option<i64>,
+    /// Ready: its unit runs with the configuration that is there. WatchDegraded: changes are found late. ConfigSourceStatic:
+    /// they are never seen.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(schema_with = "conditions")]
+    pub conditions: Vec<Condition>,
+    /// The hash of the configuration that its unit runs with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 80))]
+    pub applied_hash: Option<String>,
+    /// The hash of the configuration that is there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 80))]
+    pub observed_hash: Option<String>,
+    /// How often its unit was restarted.
+    #[schemars(range(min = 0))]
+    pub restarts: i32,
+    /// The newest restart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_restart: Option<LastRestart>,
+}
+
+/// A restart that is over.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LastRestart {
+    /// When it was over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 40))]
+    pub time: Option<String>,
+    /// Changed, StartedBefore or Ordered.
+    #[schemars(length(max = 32))]
+    pub reason: String,
+    /// Done, Failed or Unhealthy.
+    #[schemars(length(max = 32))]
+    pub result: String,
+    /// What a person should know about it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[schemars(length(max = 256))]
+    pub message: String,
+}
+
 /// A condition, as those of Kubernetes.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

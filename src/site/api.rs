@@ -12,7 +12,7 @@ use crate::config::SiteConfig;
 use crate::device::{Context, Envelope};
 use crate::engine::{self, State};
 use crate::kube::{self, Link, News, Objects, Report, Settings, Show};
-use crate::model::{Event, Identity, JournalEntry, ObjectName, Uid, Verdict, What};
+use crate::model::{Event, Identity, JournalEntry, ObjectName, ServiceName, Uid, Verdict, What};
 
 /// Stands between the API server and the loop.
 #[derive(Clone)]
@@ -95,8 +95,15 @@ pub(super) fn tell(objects: &Objects, state: &State, rows: &[JournalEntry]) {
             What::RolloutReady => ("Done", false),
             What::LimitReached => ("FailureLimit", true),
             What::Failed => ("GatewayFailed", true),
+            What::Restarted => ("Restarted", false),
+            What::RestartFailed => ("RestartFailed", true),
             _ => continue,
         };
+        if let Some(service) = &row.service {
+            let object = ObjectName::Service(ServiceName(service.clone()));
+            objects.tell(News { object, reason, note: row.detail.clone(), warning, at: row.wall.unwrap_or_default() });
+            continue;
+        }
         // the artifact stands behind the name
         let Some(name) = row.rollout.as_deref().and_then(|rollout| rollout.split(' ').next()) else { continue };
         let note = match &row.gateway {

@@ -59,7 +59,7 @@ impl Views {
         let waits = first || concerned || !changes.seen.is_empty();
         let gates = waits.then(|| engine::wanted_gates(state));
         self.shared.retain(|_, artifact| Rc::strong_count(artifact) > 1);
-        let services = (first || changes.units).then(|| (engine::watched(state), engine::unit_jobs(state)));
+        let services = (first || !changes.units.is_empty()).then(|| (engine::watched(state), engine::unit_jobs(state)));
         Outlook {
             board,
             wanted,
@@ -128,8 +128,12 @@ fn objects(state: &State, changes: &Changes) -> Vec<(ObjectName, bool)> {
     };
     let gateways = gateways.filter(|(_, gateway)| gateway.origin.is_api());
     let gateways = gateways.map(|(id, gateway)| (ObjectName::Gateway(gateway.spec.name.clone()), failed(id)));
+    let services = changes.units.iter().filter_map(|name| Some((name, state.services.get(name)?)));
+    let services = services.filter(|(_, service)| service.origin.is_api());
+    let services = services.map(|(name, _)| (ObjectName::Service(name.clone()), true));
     let rollouts = rollouts.map(|rollout| (ObjectName::Rollout(rollout.object_name().clone()), false));
-    rollouts.chain(gateways).chain(changes.told.iter().map(|name| (name.clone(), false))).collect()
+    let told = changes.told.iter().map(|name| (name.clone(), false));
+    rollouts.chain(gateways).chain(services).chain(told).collect()
 }
 
 fn wanted(state: &State) -> Vec<ArtifactSpec> {

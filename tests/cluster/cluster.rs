@@ -81,13 +81,15 @@ impl Cluster {
     pub fn prepare(&self) {
         let k3s = |file: &str| format!("{K3S}/{file}");
         self.kubectl(&["apply", "-f", &k3s("namespace.yaml"), "-f", &k3s("role.yaml")]);
-        let crds = crate::site::binary().arg("crds").output().unwrap();
+        let crds = crate::binary().arg("crds").output().unwrap();
         self.kubectl_with(&["apply", "--server-side", "-f", "-"], &crds.stdout);
-        let names = ["crd/otarollouts.lamplighter.dev", "crd/edgegateways.lamplighter.dev"];
-        self.kubectl(&["wait", "--for=condition=Established", names[0], names[1], "--timeout=60s"]);
+        let kinds = ["otarollouts", "edgegateways", "edgeservices"];
+        for kind in kinds.map(|kind| format!("crd/{kind}.lamplighter.dev")) {
+            self.kubectl(&["wait", "--for=condition=Established", &kind, "--timeout=60s"]);
+        }
         // served a moment after they are established
         eventually("the kinds are served", || {
-            self.try_kubectl(&["get", "ota,egw"], b"").status.success().then_some(())
+            self.try_kubectl(&["get", "ota,egw,esvc"], b"").status.success().then_some(())
         });
     }
 

@@ -21,7 +21,7 @@ fn they_are_accepted_without_a_warning_and_kubectl_explains_them() {
     assert!(applied.status.success(), "{}", text(&applied));
     assert!(!text(&applied).contains("Warning"), "{}", text(&applied));
     cluster.prepare();
-    for kind in ["otarollouts", "edgegateways"] {
+    for kind in ["otarollouts", "edgegateways", "edgeservices"] {
         let definition = cluster.get(&format!("crd/{kind}.lamplighter.dev")).unwrap();
         let conditions = definition["status"]["conditions"].as_array().unwrap();
         assert!(!conditions.iter().any(|condition| condition["type"] == "NonStructuralSchema"), "{conditions:?}");
@@ -30,7 +30,16 @@ fn they_are_accepted_without_a_warning_and_kubectl_explains_them() {
     let words: Vec<&str> = explained.split_whitespace().collect();
     let words = words.join(" ");
     assert!(words.contains("A wave opens only when the one before it is proven."), "{explained}");
-    for path in ["ota.spec", "ota.spec.artifact", "ota.status", "ota.status.summary", "egw.spec", "egw.status"] {
+    for path in [
+        "ota.spec",
+        "ota.spec.artifact",
+        "ota.status",
+        "ota.status.summary",
+        "egw.spec",
+        "egw.status",
+        "esvc.spec",
+        "esvc.status",
+    ] {
         let explained = cluster.kubectl(&["explain", path]);
         assert!(!explained.contains("<no description>"), "{path}: {explained}");
     }
@@ -39,6 +48,12 @@ fn they_are_accepted_without_a_warning_and_kubectl_explains_them() {
 /// Manifests, and whether they are right. What only the site knows, such as its poll interval, is not among them.
 fn manifests() -> Vec<(&'static str, String, bool)> {
     let ota = |more: &str| press_fw("2.0.0", more);
+    let edge = |more: &str| {
+        let spec = "  config: [{path: /etc/edge/modbus}]\n  restart: {unit: modbus.service}\n";
+        format!(
+            "apiVersion: lamplighter.dev/v1alpha1\nkind: EdgeService\nmetadata: {{name: modbus}}\nspec:\n{spec}{more}",
+        )
+    };
     let source = |text: &str| ota("").replace("file:fw.bin", text);
     vec![
         ("a rollout", ota(""), true),
@@ -76,6 +91,17 @@ fn manifests() -> Vec<(&'static str, String, bool)> {
         ("an artifact name with a slash", ota("").replace("name: fw\n", "name: f/w\n"), false),
         ("a controller id with a slash", press("press-1").replace("ctl-press-1", "a/b"), false),
         ("half a hash", press("press-1").replace("tokenSha256: ", "tokenSha256: z"), false),
+        ("a service", edge(""), true),
+        (
+            "all that a service can say",
+            edge("  settle: 1s\n  minInterval: 1m\n  health: {tcp: 502, timeout: 5s}\n"),
+            true,
+        ),
+        ("a unit that is none", edge("").replace("modbus.service", "a@.service"), false),
+        ("a service that reads nothing", edge("").replace("[{path: /etc/edge/modbus}]", "[]"), false),
+        ("a relative path", edge("").replace("/etc/edge", "etc/edge"), false),
+        ("a port of no machine", edge("  health: {tcp: 65536}\n"), false),
+        ("a method of nobody's", edge("").replace("modbus.service}", "modbus.service, method: Kill}"), false),
         ("a label that is none", press("press-1").replace("line: \"3\"", "line: \"a b\""), false),
     ]
 }

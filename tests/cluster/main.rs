@@ -11,6 +11,8 @@ mod deletion;
 #[expect(dead_code, reason = "shared with the tests of the process")]
 mod device;
 mod drops;
+#[path = "../support/eventually.rs"]
+mod eventually;
 mod following;
 mod hall;
 mod main_job;
@@ -26,17 +28,5 @@ mod swupdate;
 mod wire;
 mod writing;
 
-use std::thread::sleep;
-use std::time::{Duration, Instant};
-
-/// Waits until there is something, on a machine that may be slow; says what never came.
-fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
-    let end = Instant::now() + Duration::from_secs(150);
-    loop {
-        if let Some(found) = look() {
-            return found;
-        }
-        assert!(Instant::now() < end, "never: {what}");
-        sleep(Duration::from_millis(50));
-    }
-}
+use eventually::eventually;
+use site::binary;

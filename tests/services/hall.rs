@@ -13,22 +13,51 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// Longer than settling and a restart take: who was not restarted until then is not restarted.
 pub const CALM: Duration = Duration::from_millis(2_500);
 
-/// A site.
-pub struct Hall {
-    name: String,
+/// The systemd beside this machine's.
+pub struct Lab {
     pid: String,
 }
 
-/// Runs a command in the lab.
-fn lab(pid: &str, command: &str) -> Output {
-    Command::new("nsenter").args(["-t", pid, "-a", "sh", "-c", command]).output().unwrap()
+impl Lab {
+    pub fn new() -> Self {
+        Self { pid: std::env::var("LAB_PID").expect("no systemd to test with; run `make test-services`") }
+    }
+
+    /// Runs a command.
+    fn run(&self, command: &str) -> Output {
+        Command::new("nsenter").args(["-t", &self.pid, "-a", "bash", "-c", command]).output().unwrap()
+    }
+
+    /// Runs a command that must not fail; what it printed.
+    pub fn sh(&self, command: &str) -> String {
+        let output = self.run(command);
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success(), "{command}: {text}{}", String::from_utf8_lossy(&output.stderr));
+        text
+    }
+
+    /// A path in it, from outside.
+    fn path(&self, path: &str) -> PathBuf {
+        PathBuf::from(format!("/proc/{}/root{path}", self.pid))
+    }
+
+    pub fn write(&self, path: &str, bytes: &[u8]) {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, bytes).unwrap();
+    }
+}
+
+/// A site.
+pub struct Hall {
+    name: String,
+    lab: Lab,
 }
 
 impl Hall {
     /// A site of this name, with nothing in it, running.
     pub fn new(name: &str) -> Self {
-        let pid = std::env::var("LAB_PID").expect("no systemd to test with; run `make test-services`");
-        let hall = Self { name: name.into(), pid };
+        let hall = Self { name: name.into(), lab: Lab::new() };
         hall.write("site.yaml", &hall.site_file(""));
         fs::create_dir_all(hall.path("manifests")).unwrap();
         fs::create_dir_all(hall.path("edge")).unwrap();
@@ -36,6 +65,11 @@ impl Hall {
         hall.unit_file(&format!("lamplighter-{name}"), &format!("ExecStart={command}\n"));
         hall.start();
         hall
+    }
+
+    #[allow(dead_code, reason = "not for the benchmark")]
+    pub fn name(&self) -> &str {
+        &self.name
     }
 
     fn dir(&self) -> String {
@@ -54,13 +88,11 @@ impl Hall {
 
     /// A path of the site's, from outside the lab.
     pub fn path(&self, file: &str) -> PathBuf {
-        PathBuf::from(format!("/proc/{}/root{}/{file}", self.pid, self.dir()))
+        self.lab.path(&format!("{}/{file}", self.dir()))
     }
 
     pub fn write(&self, file: &str, text: &str) {
-        let path = self.path(file);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
+        self.lab.write(&format!("{}/{file}", self.dir()), text.as_bytes());
     }
 
     /// Configuration, as an editor writes it.
@@ -70,10 +102,7 @@ impl Hall {
     }
 
     pub fn sh(&self, command: &str) -> String {
-        let output = lab(&self.pid, command);
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        assert!(output.status.success(), "{command}: {text}{}", String::from_utf8_lossy(&output.stderr));
-        text
+        self.lab.sh(command)
     }
 
     /// The name of one of the site's units.
@@ -82,8 +111,8 @@ impl Hall {
     }
 
     fn unit_file(&self, unit: &str, service: &str) {
-        let path = format!("/proc/{}/root/etc/systemd/system/{unit}.service", self.pid);
-        fs::write(path, format!("[Service]\n{service}")).unwrap();
+        let text = format!("[Service]\n{service}");
+        self.lab.write(&format!("/etc/systemd/system/{unit}.service"), text.as_bytes());
         self.sh("systemctl daemon-reload");
     }
 
@@ -97,8 +126,8 @@ impl Hall {
     /// A unit that is there and stopped, once systemd has looked again.
     #[allow(dead_code, reason = "for the benchmark")]
     pub fn idle_unit(&self, unit: &str) {
-        let path = format!("/proc/{}/root/etc/systemd/system/{}", self.pid, self.unit(unit));
-        fs::write(path, "[Service]\nExecStart=/bin/sleep infinity\n").unwrap();
+        let path = format!("/etc/systemd/system/{}", self.unit(unit));
+        self.lab.write(&path, b"[Service]\nExecStart=/bin/sleep infinity\n");
     }
 
     /// A figure of Lamplighter's `/proc/PID/status`, in KiB.
@@ -153,7 +182,7 @@ impl Hall {
     }
 
     pub fn lamplighter(&self, command: &str) -> Output {
-        lab(&self.pid, &format!("/usr/local/bin/lamplighter {command} --state {}/state", self.dir()))
+        self.lab.run(&format!("/usr/local/bin/lamplighter {command} --state {}/state", self.dir()))
     }
 
     pub fn status(&self, service: &str) -> Option<Value> {
@@ -209,9 +238,7 @@ impl Hall {
 
 impl Drop for Hall {
     fn drop(&mut self) {
-        let _ = lab(
-            &self.pid,
-            &format!("systemctl kill -s KILL '{0}-*' lamplighter-{0}; systemctl stop '{0}-*'", self.name),
-        );
+        let end = format!("systemctl kill -s KILL '{0}-*' lamplighter-{0}; systemctl stop '{0}-*'", self.name);
+        let _ = self.lab.run(&end);
     }
 }

@@ -6,14 +6,16 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 use super::gateways::{newest, reason};
-use crate::engine::{self, Gateway, Member, Phase, Rollout, State, Step, summary};
+use super::service::line as service_line;
+use crate::engine::{self, Gateway, Member, Phase, Rollout, ServicePhase, State, Step, summary};
 use crate::kube::{Condition, Report, Show, Truth};
 use crate::model::{
-    ArtifactSpec, ControllerId, DeclaredBy, Digest, Dispute, Identity, Now, ObjectName, Presence, StandingOrder, Uid,
+    ArtifactSpec, ControllerId, DeclaredBy, Digest, Dispute, Identity, Now, ObjectName, Presence, ServiceName,
+    StandingOrder, Uid,
 };
 use crate::resources::{
-    ArtifactStatus, EdgeGatewayStatus, EndedStatus, FailureStatus, OrderStatus, OtaRolloutStatus, Summary,
-    UpdateStatus, WaveStatus, typed,
+    ArtifactStatus, EdgeGatewayStatus, EdgeServiceStatus, EndedStatus, FailureStatus, LastRestart, OrderStatus,
+    OtaRolloutStatus, Summary, UpdateStatus, WaveStatus, typed,
 };
 
 /// So many failures are named, the newest first.
@@ -39,7 +41,7 @@ pub fn object(
     match name {
         ObjectName::Rollout(object) => rollout(state, now, object, fetched),
         ObjectName::Gateway(name) => gateway(state, name),
-        ObjectName::Service(_) => None,
+        ObjectName::Service(name) => service(state, now, name),
     }
 }
 
@@ -175,6 +177,36 @@ fn failures(state: &State, rollout: &Rollout) -> Vec<FailureStatus> {
         message: member.message.as_deref().unwrap_or_default().chars().take(LONGEST).collect(),
     };
     failed.into_iter().take(MOST_FAILURES).map(line).collect()
+}
+
+fn service(state: &State, now: Now, name: &ServiceName) -> Option<Report> {
+    let service = state.services.get(name)?;
+    let DeclaredBy::Api(uid) = service.origin else { return None };
+    let line = service_line(state, name, service, now.site);
+    let message = match engine::service_phase(state, service, now.site) {
+        // how long it waits still would be news all the time
+        ServicePhase::Reconciling(reason, _) => reason.meaning(),
+        ServicePhase::Stalled(reason, _) if line.message.is_empty() => reason.meaning(),
+        _ => &line.message,
+    };
+    let mut conditions: Vec<_> = ready(&line.phase, &line.reason, message).into();
+    let more = [("WatchDegraded", &line.watch_degraded), ("ConfigSourceStatic", &line.config_source_static)];
+    for (kind, why) in more {
+        conditions.extend(why.as_ref().map(|why| Condition::new(kind, true, kind, why)));
+    }
+    let status = EdgeServiceStatus {
+        applied_hash: line.applied_hash,
+        observed_hash: line.observed_hash,
+        restarts: i32::try_from(line.restarts).unwrap_or(i32::MAX),
+        last_restart: line.last_restart.map(|last| LastRestart {
+            time: last.time,
+            reason: last.reason,
+            result: last.result,
+            message: last.message.chars().take(LONGEST).collect(),
+        }),
+        ..EdgeServiceStatus::default()
+    };
+    Some(Report { uid, conditions, fields: fields(&status) })
 }
 
 fn gateway(state: &State, name: &str) -> Option<Report> {

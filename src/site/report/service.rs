@@ -87,7 +87,8 @@ pub(super) fn service_lines(state: &State, now: SiteTime) -> Vec<ServiceLine> {
     lines
 }
 
-fn line(state: &State, name: &ServiceName, service: &Service, now: SiteTime) -> ServiceLine {
+/// How one stands.
+pub(super) fn line(state: &State, name: &ServiceName, service: &Service, now: SiteTime) -> ServiceLine {
     let (phase, reason, message) = match engine::service_phase(state, service, now) {
         ServicePhase::Ready => ("Ready", "Applied".into(), String::new()),
         ServicePhase::Reconciling(reason, message) => ("Reconciling", reason.to_string(), message),
