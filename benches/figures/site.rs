@@ -137,6 +137,7 @@ state: {}
 intake: {{manifests: [{}]}}
 devices: {{listen: \"{listen}\", {more} pollInterval: 60s}}
 limits: {{maxInFlight: 1000}}
+metrics: {{listen: \"127.0.0.1:0\"}}
 ",
         state.display(),
         manifests.display(),

@@ -1,0 +1,40 @@
+//! `metrics` of the site file: where health and figures are served.
+
+use std::net::{Ipv4Addr, SocketAddr};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer};
+
+use crate::resources::FieldError;
+
+/// Where they are served when nothing is said.
+const LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 9797);
+
+/// `metrics` as typed.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TypedMetrics {
+    /// Whoever writes `null` means none, who writes nothing means the default.
+    #[serde(default, deserialize_with = "written")]
+    #[schemars(length(min = 1, max = 64), with = "Option<String>")]
+    pub listen: Option<Option<String>>,
+}
+
+fn written<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<String>>, D::Error> {
+    Option::deserialize(deserializer).map(Some)
+}
+
+impl TypedMetrics {
+    /// The address; none: nothing is served.
+    pub(super) fn check(self) -> Result<Option<SocketAddr>, FieldError> {
+        match self.listen {
+            None => Ok(Some(LISTEN)),
+            Some(None) => Ok(None),
+            Some(Some(text)) if text == "off" => Ok(None),
+            Some(Some(text)) => text.parse().map(Some).map_err(|_| {
+                let why = format!("{text:?} is neither an address such as 127.0.0.1:9797 nor \"off\"");
+                FieldError::new("metrics.listen", why)
+            }),
+        }
+    }
+}
