@@ -309,20 +309,22 @@ impl TypedSiteConfig {
             let why = "is a manifest directory or the state directory too; use one of its own, as people write into it";
             return Err(FieldError::new("intake.drops", why));
         }
+        let devices = self.devices.check(base)?;
+        let metrics = self.metrics.unwrap_or_default().check(devices.listen)?;
         Ok(SiteConfig {
             site: self.site,
             time_zone,
             state,
             manifests,
             drops,
-            devices: self.devices.check(base)?,
+            devices,
             control_group: self.control.and_then(|control| control.group),
             disk_reserve: reserve.unwrap_or(SiteConfig::DISK_RESERVE),
             max_in_flight: limits.max_in_flight.unwrap_or(SiteConfig::MAX_IN_FLIGHT),
             gates: self.gates.unwrap_or_default().check()?,
             uplink: self.uplink.unwrap_or_default().check(base)?,
             kubernetes: self.kubernetes.unwrap_or_default().check(base)?,
-            metrics: self.metrics.unwrap_or_default().check()?,
+            metrics,
         })
     }
 }

@@ -25,8 +25,18 @@ fn written<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<S
 }
 
 impl TypedMetrics {
-    /// The address; none: nothing is served.
-    pub(super) fn check(self) -> Result<Option<SocketAddr>, FieldError> {
+    /// The address, which is not the one for gateways; none: nothing is served.
+    pub(super) fn check(self, devices: SocketAddr) -> Result<Option<SocketAddr>, FieldError> {
+        match self.address()? {
+            Some(address) if address == devices && address.port() != 0 => {
+                let why = format!("is {address}, as devices.listen is; use another port");
+                Err(FieldError::new("metrics.listen", why))
+            }
+            address => Ok(address),
+        }
+    }
+
+    fn address(self) -> Result<Option<SocketAddr>, FieldError> {
         match self.listen {
             None => Ok(Some(LISTEN)),
             Some(None) => Ok(None),

@@ -8,6 +8,8 @@ pub struct Exposition {
     /// By what stands before the value, such as `lamplighter_members{rollout="a",step="Updated"}`.
     pub series: BTreeMap<String, f64>,
     pub families: BTreeMap<String, Family>,
+    /// The values of labels, by their names.
+    pub values: BTreeMap<String, BTreeSet<String>>,
 }
 
 /// A family as it says itself.
@@ -87,6 +89,9 @@ impl Exposition {
             assert_eq!(family.labels, names, "{line}: all series of a family have the same labels");
         }
         family.labels = names;
+        for (label, value) in labels {
+            self.values.entry(label).or_default().insert(value);
+        }
         family.series += 1;
         let number: f64 = value.parse().unwrap_or_else(|_| panic!("{line}: not a number"));
         assert!(number.is_finite() && number >= 0.0, "{line}");

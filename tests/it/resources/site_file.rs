@@ -111,6 +111,7 @@ fn wrong_site_files_are_refused_with_file_and_field() {
         (SITE.to_owned() + "uplink: {credentials: {a: f, A: g}}\n", "the same host"),
         (SITE.to_owned() + "uplink: {credentials: {a: \"\"}}\n", "uplink.credentials.a: should be the path"),
         (SITE.to_owned() + "metrics: {listen: 9797}\n", "metrics.listen:"),
+        (SITE.to_owned() + "metrics: {listen: \"127.0.0.1:8080\"}\n", "as devices.listen is; use another port"),
         (
             SITE.to_owned() + "metrics: {listen: localhost}\n",
             "metrics.listen: \"localhost\" is neither an address such as 127.0.0.1:9797 nor \"off\"",
