@@ -21,14 +21,14 @@ pub fn measure(binary: &Path) {
     site.settle();
     let process = site.process();
     let resident = process.kib("VmRSS");
-    let size = site.scrape().len();
+    let length = site.scrape().len();
     let after_one = process.kib("VmRSS");
     let before = process.cpu_seconds();
     for _ in 0..SCRAPES {
         site.scrape();
     }
     let used = process.cpu_seconds() - before;
-    told("a scrape of 500 gateways in one rollout: bytes", size as f64, "", "");
+    told("a scrape of 500 gateways in one rollout: bytes", length as f64, "", "");
     told("the same: processor time, a connection each", used / f64::from(SCRAPES) * 1e6, "µs", "");
     told("more RSS after the first scrape", after_one - resident, "KiB", "");
     told("more RSS after a thousand", process.kib("VmRSS") - resident, "KiB", "");

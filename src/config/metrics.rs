@@ -15,13 +15,17 @@ const LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALH
 #[serde(rename_all = "camelCase")]
 pub struct TypedMetrics {
     /// Whoever writes `null` means none, who writes nothing means the default.
-    #[serde(default, deserialize_with = "written")]
-    #[schemars(length(min = 1, max = 64), with = "Option<String>")]
-    pub listen: Option<Option<String>>,
+    #[serde(default, deserialize_with = "off_if_null")]
+    #[schemars(length(min = 1, max = 64))]
+    pub listen: Option<String>,
 }
 
-fn written<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<String>>, D::Error> {
-    Option::deserialize(deserializer).map(Some)
+/// What stands for no address.
+const OFF: &str = "off";
+
+fn off_if_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    let said: Option<String> = Option::deserialize(deserializer)?;
+    Ok(Some(said.unwrap_or_else(|| OFF.to_owned())))
 }
 
 impl TypedMetrics {
@@ -39,9 +43,8 @@ impl TypedMetrics {
     fn address(self) -> Result<Option<SocketAddr>, FieldError> {
         match self.listen {
             None => Ok(Some(LISTEN)),
-            Some(None) => Ok(None),
-            Some(Some(text)) if text == "off" => Ok(None),
-            Some(Some(text)) => text.parse().map(Some).map_err(|_| {
+            Some(text) if text == OFF => Ok(None),
+            Some(text) => text.parse().map(Some).map_err(|_| {
                 let why = format!("{text:?} is neither an address such as 127.0.0.1:9797 nor \"off\"");
                 FieldError::new("metrics.listen", why)
             }),

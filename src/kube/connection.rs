@@ -109,9 +109,9 @@ impl Api {
     pub async fn lines(&self, path: &str, until: Instant) -> Result<Lines, Fault> {
         let ask = Ask { method: Method::GET, path, body: None };
         let begin = async { self.send(self.connect().await?, &ask).await };
-        let begun = timeout(Patience::ANSWER, begin).await.unwrap_or(Err(Fault::Silent));
-        self.answers.count(WATCH, begun.as_ref().ok().map(|(_, response)| response.status().as_u16()));
-        let (connection, response) = begun?;
+        let answer = timeout(Patience::ANSWER, begin).await.unwrap_or(Err(Fault::Silent));
+        self.answers.count(WATCH, answer.as_ref().ok().map(|(_, response)| response.status().as_u16()));
+        let (connection, response) = answer?;
         let status = response.status();
         let body = response.into_body();
         if !status.is_success() {

@@ -2,10 +2,13 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
+use std::net::SocketAddr;
+use std::path::Path;
 use std::rc::Rc;
 
+use tokio::net::TcpListener;
 use tokio::sync::{mpsc, oneshot, watch};
-use tokio::task::spawn_local;
+use tokio::task::{JoinHandle, spawn_local};
 use tracing::{info, warn};
 
 use super::api::{self, ApiDesk};
@@ -89,13 +92,7 @@ pub async fn run(file: SiteFile, config: SiteConfig, mut stop: watch::Receiver<b
         health: health.clone(),
         tally: Tally::default(),
     };
-    let scheme = if config.devices.tls.is_some() { "https" } else { "http" };
-    let mut endpoints = Endpoints {
-        pid: std::process::id(),
-        devices: format!("{scheme}://{bound}"),
-        control: socket.0.clone(),
-        metrics: None,
-    };
+    let mut endpoints = endpoints(&config, bound, &socket.0);
     // the first questions come while it starts
     let desk = WatchersDesk { health: health.clone(), queries: queries_in.clone() };
     watch_over(&config, desk, &mut endpoints).await;
@@ -136,14 +133,7 @@ pub async fn run(file: SiteFile, config: SiteConfig, mut stop: watch::Receiver<b
         keeper.run(wanted_seen, files_seen, async |event| send(&reports, event).await).await;
     });
     spawn_local(credentials::follow(secret_files, print, context.clone(), notices));
-    let stopping = health.clone();
-    let server = spawn_local(device::serve(devices, context, async move {
-        // an error means that nobody can say stop any more
-        let _ = stop.wait_for(|stop| *stop).await;
-        stopping.stops();
-        info!("stopping");
-    }));
-    health.serves();
+    let server = serve_devices(devices, context, stop, health);
     endpoints.write(&config.state).map_err(|error| RunError::Endpoints(config.state.display().to_string(), error))?;
     info!(site = config.site, devices = %endpoints.devices, "running");
     warn_if_insecure(&config);
@@ -157,6 +147,29 @@ pub async fn run(file: SiteFile, config: SiteConfig, mut stop: watch::Receiver<b
     drop(socket);
     shell.stop().await;
     Ok(())
+}
+
+/// Where the site can be reached, as far as that is known by now.
+fn endpoints(config: &SiteConfig, bound: SocketAddr, control: &Path) -> Endpoints {
+    let scheme = if config.devices.tls.is_some() { "https" } else { "http" };
+    let (pid, devices) = (std::process::id(), format!("{scheme}://{bound}"));
+    Endpoints { pid, devices, control: control.to_owned(), metrics: None }
+}
+
+/// Serves devices until the site is told to stop.
+fn serve_devices(
+    listener: TcpListener,
+    context: Rc<Context>,
+    mut stop: watch::Receiver<bool>,
+    health: Rc<Health>,
+) -> JoinHandle<()> {
+    health.serves();
+    spawn_local(device::serve(listener, context, async move {
+        // an error means that nobody can say stop any more
+        let _ = stop.wait_for(|stop| *stop).await;
+        health.stops();
+        info!("stopping");
+    }))
 }
 
 /// Listens for those who ask how the site is, now or as soon as it can.

@@ -168,14 +168,14 @@ fn figures_follow_a_rollout_from_the_first_offer_to_its_end() {
     }
     site.until_reason("Done");
     let done = scrape(at);
-    let (status, size) = (site.ask("/v1/status"), f64::from(u32::try_from(firmware.len()).unwrap()));
+    let (status, length) = (site.ask("/v1/status"), f64::from(u32::try_from(firmware.len()).unwrap()));
     for (series, value) in [
         ("lamplighter_rollouts{phase=\"Ready\"}", 1.0),
         ("lamplighter_rollout_phase{rollout=\"press-fw\",phase=\"Ready\",reason=\"Done\"}", 1.0),
         ("lamplighter_members{rollout=\"press-fw\",step=\"Updated\"}", 3.0),
         ("lamplighter_members{rollout=\"press-fw\",step=\"Waiting\"}", 0.0),
         ("lamplighter_actions{state=\"Fetched\"}", 0.0),
-        ("lamplighter_artifact_served_bytes_total", 3.0 * size),
+        ("lamplighter_artifact_served_bytes_total", 3.0 * length),
         ("lamplighter_journal_rows_total{what=\"Offered\"}", 3.0),
         ("lamplighter_journal_rows_total{what=\"Updated\"}", 3.0),
         ("lamplighter_journal_rows_total{what=\"Failed\"}", 0.0),
