@@ -7,6 +7,7 @@ mod file;
 mod gates;
 mod kubernetes;
 mod load;
+mod metrics;
 mod registration;
 mod services;
 mod tls;
@@ -32,6 +33,7 @@ pub use file::{Flags, SiteFile};
 pub use gates::TypedGates;
 pub use kubernetes::{Kubernetes, TypedKubernetes};
 pub use load::{Load, TypedConnections, TypedDownloads};
+pub use metrics::TypedMetrics;
 pub use registration::TypedRegistration;
 pub use services::{Services, TypedServices};
 pub use tls::{Tls, TypedTls};
@@ -67,6 +69,8 @@ pub struct SiteConfig {
     pub kubernetes: Kubernetes,
     /// What services may read and restart.
     pub services: Services,
+    /// Where health and figures are served, if they are.
+    pub metrics: Option<SocketAddr>,
 }
 
 /// How gateways are reached, checked.
@@ -159,6 +163,7 @@ pub struct TypedSiteConfig {
     pub uplink: Option<TypedUplink>,
     pub kubernetes: Option<TypedKubernetes>,
     pub services: Option<TypedServices>,
+    pub metrics: Option<TypedMetrics>,
 }
 
 /// `intake` as typed.
@@ -309,13 +314,15 @@ impl TypedSiteConfig {
             let why = "is a manifest directory or the state directory too; use one of its own, as people write into it";
             return Err(FieldError::new("intake.drops", why));
         }
+        let devices = self.devices.check(base)?;
+        let metrics = self.metrics.unwrap_or_default().check(devices.listen)?;
         Ok(SiteConfig {
             site: self.site,
             time_zone,
             state,
             manifests,
             drops,
-            devices: self.devices.check(base)?,
+            devices,
             control_group: self.control.and_then(|control| control.group),
             disk_reserve: reserve.unwrap_or(SiteConfig::DISK_RESERVE),
             max_in_flight: limits.max_in_flight.unwrap_or(SiteConfig::MAX_IN_FLIGHT),
@@ -323,6 +330,7 @@ impl TypedSiteConfig {
             uplink: self.uplink.unwrap_or_default().check(base)?,
             kubernetes: self.kubernetes.unwrap_or_default().check(base)?,
             services: self.services.unwrap_or_default().check()?,
+            metrics,
         })
     }
 }

@@ -12,6 +12,7 @@ mod controller_id;
 mod digest;
 mod drop;
 mod duration;
+mod durations;
 mod event;
 mod gate;
 mod gate_allowance;
@@ -53,6 +54,7 @@ pub use digest::Digest;
 pub(crate) use digest::hex;
 pub use drop::{Against, Contradiction, DeclaredBy, Dropped, is_object_of_drop, object_of_drop};
 pub use duration::{format_duration, parse_duration};
+pub use durations::Durations;
 pub use event::{
     ArtifactFact, Attributes, AttributesMode, Bytes, Client, Event, Execution, Feedback, Finished, Intent, Listing,
     Refusal, Verdict,

@@ -56,6 +56,8 @@ pub enum Query {
     Object(ObjectName, Uid),
     /// A rollout of a drop that the API does not show, but for these objects. Only what writes there asks.
     Unshown(Vec<String>),
+    /// All figures, for whoever watches over the site. Only the listener for metrics asks.
+    Metrics,
     /// Was a drop with this content accepted at any time? Only the drop directory asks.
     IsDropAccepted(Digest),
 }
@@ -65,6 +67,8 @@ pub enum Query {
 pub enum Answer {
     /// A JSON document.
     Json(Vec<u8>),
+    /// Plain text.
+    Text(String),
     /// There is nothing of this name; what else was meant.
     Nobody(String),
     /// It cannot be done as it was asked; why.
@@ -195,6 +199,8 @@ async fn answer(request: Request<Incoming>, control: Control, uid: Option<u32>) 
     }
     match answer.await {
         Ok(Answer::Json(json)) => json_response(StatusCode::OK, json),
+        // nothing is asked here that would be answered so
+        Ok(Answer::Text(text)) => error(StatusCode::INTERNAL_SERVER_ERROR, &text),
         Ok(Answer::Nobody(why)) => error(StatusCode::NOT_FOUND, &why),
         Ok(Answer::Refused(why)) => error(StatusCode::BAD_REQUEST, &why),
         Ok(Answer::Unreadable(why)) => {

@@ -13,6 +13,8 @@ mod device;
 mod drops;
 #[path = "../support/eventually.rs"]
 mod eventually;
+#[path = "../it/process/exposition.rs"]
+mod exposition;
 mod following;
 mod hall;
 mod main_job;

@@ -20,6 +20,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("intake", &["model", "resources", "inside", "watch"]),
     ("services", &["model", "inside", "watch"]),
     ("kube", &["model", "resources"]),
+    ("metrics", &["model"]),
     ("config", &["model", "resources"]),
     (
         "site",
@@ -35,6 +36,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "intake",
             "services",
             "kube",
+            "metrics",
             "config",
         ],
     ),
@@ -53,6 +55,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "intake",
             "services",
             "kube",
+            "metrics",
             "config",
             "site",
             "world",
