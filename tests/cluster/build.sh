@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # What tests/cluster runs against: a real kube-apiserver, kubectl, and kine, which keeps the server's objects in SQLite. That is
-# what k3s is made of. Built from their Go modules, once per version; prints the directory they are in.
+# what k3s is made of; and helm, which renders the chart. Built from their Go modules, once per version; prints the directory
+# they are in.
 #
 # A directory in KUBEBUILDER_ASSETS is asked first. Needs Go; an older one fetches the toolchain that is needed as a module.
 set -euo pipefail
@@ -8,6 +9,7 @@ export LC_ALL=C
 
 KUBE=1.36.3
 KINE=0.17.5
+HELM=4.3.2
 TOOLCHAIN=1.26.8 # what Kubernetes $KUBE asks for, or newer
 
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/lamplighter-cluster/$KUBE-$KINE
@@ -104,11 +106,24 @@ kine() {
 	mv "$work/made-kine" "$cache/kine"
 }
 
+helm() {
+	say "building helm $HELM"
+	mkdir -p "$work/helm"
+	printf 'module helm\n\ngo 1.26.0\n\nrequire helm.sh/helm/v4 v%s\n' "$HELM" >"$work/helm/go.mod"
+	import helm helm.sh/helm/v4/cmd/helm
+	build helm "$work/made-helm" "-X helm.sh/helm/v4/internal/version.version=v$HELM" helm.sh/helm/v4/cmd/helm
+	mv "$work/made-helm" "$cache/helm"
+	echo "$HELM" >"$cache/helm.version"
+}
+
+has_helm() { adopt helm && [[ -L $cache/helm || $(cat "$cache/helm.version" 2>/dev/null) == "$HELM" ]]; }
+
 missing=()
 for program in kube-apiserver kubectl; do adopt $program || missing+=("$program"); done
-if ((${#missing[@]})) || ! adopt kine; then
+if ((${#missing[@]})) || ! adopt kine || ! has_helm; then
 	find_go
 	((${#missing[@]} == 0)) || kubernetes "${missing[@]}"
 	adopt kine || kine
+	has_helm || helm
 fi
 echo "$cache"

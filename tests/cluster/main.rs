@@ -13,6 +13,7 @@ mod device;
 mod following;
 mod hall;
 mod offline;
+mod shipped;
 #[path = "../it/process/site.rs"]
 #[expect(dead_code, reason = "shared with the tests of the process")]
 mod site;
