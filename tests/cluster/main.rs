@@ -13,10 +13,12 @@ mod device;
 mod following;
 mod hall;
 mod offline;
+mod pages;
 mod shipped;
 #[path = "../it/process/site.rs"]
 #[expect(dead_code, reason = "shared with the tests of the process")]
 mod site;
+mod uninstalled;
 #[path = "../it/process/wire.rs"]
 mod wire;
 mod writing;

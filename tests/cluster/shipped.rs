@@ -13,17 +13,19 @@ use crate::eventually;
 use crate::site::binary;
 
 const OVERLAYS: [&str; 3] = ["air-gap", "site", "daemonset"];
-/// What carries our name in the cluster and is not deleted with anything else.
-const ALL: [&str; 8] = [
-    "deployment/lamplighter",
-    "configmap/lamplighter-site",
-    "serviceaccount/lamplighter",
-    "role/lamplighter",
-    "rolebinding/lamplighter",
-    "priorityclass/lamplighter",
-    "crd/otarollouts.lamplighter.dev",
-    "crd/edgegateways.lamplighter.dev",
-];
+const DEFINITIONS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/crds");
+
+/// What we have in the cluster beside our namespace.
+fn ours() -> Vec<String> {
+    let ours = ["deployment", "serviceaccount", "role", "rolebinding", "priorityclass"]
+        .map(|kind| format!("{kind}/lamplighter"));
+    let mut all = ours.to_vec();
+    all.push("configmap/lamplighter-site".into());
+    let files = fs::read_dir(DEFINITIONS).unwrap().map(|entry| entry.unwrap().path());
+    let kinds = files.filter_map(|file| Some(file.file_name()?.to_str()?.strip_suffix(".yaml")?.to_owned()));
+    all.extend(kinds.map(|kind| format!("crd/{kind}.lamplighter.dev")));
+    all
+}
 
 fn text(output: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
@@ -121,22 +123,22 @@ fn compare(path: &str, left: &Value, right: &Value, all: &mut Vec<String>) {
 
 /// What is in the cluster under our names.
 fn deployed(cluster: &Cluster) -> BTreeMap<String, Value> {
-    meant(ALL.iter().map(|name| cluster.get(name).unwrap_or_else(|| panic!("{name} is not there"))).collect())
+    meant(ours().iter().map(|name| cluster.get(name).unwrap_or_else(|| panic!("{name} is not there"))).collect())
 }
 
 fn remove(cluster: &Cluster) {
-    cluster.kubectl(&[&["delete"], ALL.as_slice()].concat());
-    for name in ALL {
-        eventually("it is gone", || cluster.get(name).is_none().then_some(()));
+    for name in ours() {
+        cluster.kubectl(&["delete", &name]);
+        eventually("it is gone", || cluster.get(&name).is_none().then_some(()));
     }
 }
 
 #[test]
 fn plain_manifests_kustomize_and_the_chart_deploy_the_same() {
     let cluster = Cluster::bare();
-    let (crds, base) = (concat!(env!("CARGO_MANIFEST_DIR"), "/crds"), format!("{K3S}/base"));
+    let base = format!("{K3S}/base");
     let namespace = format!("{base}/namespace.yaml");
-    cluster.kubectl(&["apply", "-f", crds, "-f", &namespace, "-f", &base]);
+    cluster.kubectl(&["apply", "-f", DEFINITIONS, "-f", &namespace, "-f", &base]);
     let plain = deployed(&cluster);
     remove(&cluster);
 
@@ -147,12 +149,15 @@ fn plain_manifests_kustomize_and_the_chart_deploy_the_same() {
     remove(&cluster);
 
     let (home, admin) = (TempDir::new().unwrap(), cluster.kubeconfig("admin", "token: admin-token"));
-    let chart = format!("{K3S}/chart");
+    let mut package = helm(&home, &["package", &format!("{K3S}/chart"), "--destination"]);
+    succeed(package.arg(home.path()));
+    let chart = home.path().join(concat!("lamplighter-", env!("CARGO_PKG_VERSION"), ".tgz"));
+    let chart = chart.to_str().unwrap();
     let helm =
         |args: &[&str]| succeed(helm(&home, args).args(["--namespace", NAMESPACE]).arg("--kubeconfig").arg(&admin));
-    helm(&["install", "lamplighter", &chart]);
+    helm(&["install", "lamplighter", chart]);
     assert_eq!(difference(&plain, &deployed(&cluster)), [""; 0], "helm");
-    helm(&["upgrade", "lamplighter", &chart, "--set", "port=9443"]);
+    helm(&["upgrade", "lamplighter", chart, "--set", "port=9443"]);
     let port = |cluster: &Cluster| {
         let deployment = cluster.get("deployment/lamplighter").unwrap();
         deployment["spec"]["template"]["spec"]["containers"][0]["ports"][0]["hostPort"].clone()
@@ -168,8 +173,8 @@ fn plain_manifests_kustomize_and_the_chart_deploy_the_same() {
 #[test]
 fn each_overlay_is_accepted_strictly_without_a_warning_and_so_are_its_pods() {
     let cluster = Cluster::bare();
-    let (crds, base) = (concat!(env!("CARGO_MANIFEST_DIR"), "/crds"), format!("{K3S}/base"));
-    cluster.kubectl(&["apply", "--server-side", "-f", crds, "-f", &format!("{base}/namespace.yaml")]);
+    let base = format!("{K3S}/base");
+    cluster.kubectl(&["apply", "--server-side", "-f", DEFINITIONS, "-f", &format!("{base}/namespace.yaml")]);
     cluster.kubectl(&["apply", "--server-side", "--validate=strict", "-k", &base]);
     let all = OVERLAYS.map(|name| (name, kustomized(&format!("overlays/{name}"))));
     for (name, yaml) in all.iter().map(|(name, yaml)| (*name, yaml.as_str())).chain([("chart", chart().as_str())]) {
