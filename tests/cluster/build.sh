@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What tests/cluster runs against: a real kube-apiserver, kubectl, and kine, which keeps the server's objects in SQLite. That is
-# what k3s is made of; and helm, which renders the chart. Built from their Go modules, once per version; prints the directory
-# they are in.
+# what k3s is made of; helm, which renders the chart; glua, which reads what Argo CD reads; and the definitions of k3s, Argo CD and
+# Flux. Built from their Go modules, once per version; prints the directory they are in.
 #
 # A directory in KUBEBUILDER_ASSETS is asked first. Needs Go; an older one fetches the toolchain that is needed as a module.
 set -euo pipefail
@@ -10,6 +10,7 @@ export LC_ALL=C
 KUBE=1.36.3
 KINE=0.17.5
 HELM=4.3.2
+GLUA=1.1.1
 
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/lamplighter-cluster/$KUBE-$KINE
 mkdir -p "$cache"
@@ -63,12 +64,47 @@ helm() {
 
 has_helm() { adopt helm && [[ -L $cache/helm || $(cat "$cache/helm.version" 2>/dev/null) == "$HELM" ]]; }
 
+glua() {
+	mkdir -p "$work/glua"
+	printf 'module glua\n\ngo 1.26.0\n\nrequire github.com/yuin/gopher-lua v%s\n' "$GLUA" >"$work/glua/go.mod"
+	import glua github.com/yuin/gopher-lua/cmd/glua
+	build glua "$work/made-glua" "" github.com/yuin/gopher-lua/cmd/glua
+	mv "$work/made-glua" "$cache/glua"
+}
+
+# Of kinds that are not ours: module, and where they lie in it.
+DEFINITIONS=(
+	"github.com/k3s-io/helm-controller@v0.17.9 pkg/crds/yaml/generated/helm.cattle.io_helmcharts.yaml"
+	"github.com/argoproj/argo-cd/v3@v3.5.7 manifests/crds/applicationset-crd.yaml"
+	"github.com/fluxcd/source-controller@v1.9.3 config/crd/bases/source.toolkit.fluxcd.io_gitrepositories.yaml"
+	"github.com/fluxcd/kustomize-controller@v1.9.3 config/crd/bases/kustomize.toolkit.fluxcd.io_kustomizations.yaml"
+)
+
+has_definitions() { [[ $(cat "$cache/definitions/made-of" 2>/dev/null) == "${DEFINITIONS[*]}" ]]; }
+
+definitions() {
+	local line directory
+	say "fetching the definitions of k3s, Argo CD and Flux"
+	mkdir -p "$work/definitions" "$work/fetch"
+	printf 'module fetch\n' >"$work/fetch/go.mod"
+	for line in "${DEFINITIONS[@]}"; do
+		directory=$(cd "$work/fetch" && GOFLAGS=-mod=mod "$go" mod download -json "${line% *}" | sed -n 's/^\t"Dir": "\(.*\)".*/\1/p') || true
+		[[ -d $directory ]] || { say "${line% *} does not come: see that the Go module proxy can be reached"; return 1; }
+		install -m 0644 "$directory/${line#* }" "$work/definitions/"
+	done
+	echo "${DEFINITIONS[*]}" >"$work/definitions/made-of"
+	rm -rf "$cache/definitions"
+	mv "$work/definitions" "$cache/definitions"
+}
+
 missing=()
 for program in kube-apiserver kubectl; do adopt $program || missing+=("$program"); done
-if ((${#missing[@]})) || ! adopt kine || ! has_helm; then
+if ((${#missing[@]})) || ! adopt kine || ! has_helm || ! adopt glua || ! has_definitions; then
 	find_go
 	((${#missing[@]} == 0)) || kubernetes "${missing[@]}"
 	adopt kine || kine
 	has_helm || helm
+	adopt glua || glua
+	has_definitions || definitions
 fi
 echo "$cache"

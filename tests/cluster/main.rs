@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 #![allow(clippy::format_collect, clippy::format_push_string, reason = "tests are read, not timed")]
 
+mod central;
 mod cluster;
 mod definitions;
 mod deletion;
