@@ -13,6 +13,7 @@ mod deletion;
 mod device;
 mod following;
 mod hall;
+mod memory;
 mod offline;
 mod pages;
 mod shipped;
