@@ -1,5 +1,5 @@
 # `make check` is the inner loop, `make test` everything, cheap first. See CONTRIBUTING.md.
-.PHONY: check test test-props test-core test-memory test-services test-cluster test-real release bench
+.PHONY: check test test-props test-core test-memory test-image test-services test-cluster test-real release image bench
 
 CARGO_TEST := cargo test --locked
 
@@ -13,7 +13,7 @@ check:
 	$(SIM)
 	$(CARGO_TEST) --test it engine::
 
-test: check test-props test-core test-memory test-services test-cluster test-real
+test: check test-props test-core test-memory test-image test-services test-cluster test-real
 
 # What must hold whatever happens, in 10,000 cases: six tests, two minutes of processor time.
 test-props:
@@ -28,6 +28,10 @@ test-core:
 test-memory:
 	tests/memory/run.sh
 	tests/memory/tls.sh
+
+# What is shipped, as an image, unpacked and run by its own user. As root, for what a container runtime does.
+test-image:
+	image=$$(release/image.sh) && LAMPLIGHTER_IMAGE=$$image $(CARGO_TEST) --test image
 
 # What is shipped, with a real systemd in namespaces of its own, installed from Debian's packages if it is missing: how often units
 # are really restarted. Needs root, and the API server of test-cluster.
@@ -52,6 +56,10 @@ test-real:
 # What is shipped: a static binary, target/TARGET/release/lamplighter. TARGET= names another than musl on this architecture.
 release:
 	@release/build.sh $(TARGET)
+
+# What is shipped as a container image, target/image/*.tar, for k3s's agent/images. Builds its tool from Go modules.
+image:
+	@release/image.sh $(BINARY)
 
 # Figures of what is shipped for docs/measurements.md, beside their budgets, and beside nginx. Fails where a broken one is a count,
 # a ratio or memory. First, half a minute of any requests at all to the device API.

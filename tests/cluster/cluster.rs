@@ -16,7 +16,8 @@ use crate::eventually;
 
 /// The namespace of [`K3S`].
 pub const NAMESPACE: &str = "lamplighter";
-const K3S: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/k3s");
+/// Our manifests.
+pub const K3S: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/k3s");
 
 /// A cluster.
 pub struct Cluster {
@@ -29,7 +30,7 @@ pub struct Cluster {
 }
 
 /// Where `build.sh` put the programs.
-fn programs() -> PathBuf {
+pub fn programs() -> PathBuf {
     static BUILT: std::sync::OnceLock<PathBuf> = std::sync::OnceLock::new();
     let build = || {
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cluster/build.sh");
@@ -79,7 +80,7 @@ impl Cluster {
 
     /// Our namespace, our Role and our definitions, as a person installs them.
     pub fn prepare(&self) {
-        let k3s = |file: &str| format!("{K3S}/{file}");
+        let k3s = |file: &str| format!("{K3S}/base/{file}");
         self.kubectl(&["apply", "-f", &k3s("namespace.yaml"), "-f", &k3s("role.yaml")]);
         let crds = crate::binary().arg("crds").output().unwrap();
         self.kubectl_with(&["apply", "--server-side", "-f", "-"], &crds.stdout);

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 #![allow(clippy::format_collect, clippy::format_push_string, reason = "tests are read, not timed")]
 
+mod central;
 mod cluster;
 mod definitions;
 mod deletion;
@@ -21,11 +22,14 @@ mod main_job;
 mod memory;
 mod offline;
 mod on_the_spot;
+mod pages;
 mod recreate;
+mod shipped;
 #[path = "../it/process/site.rs"]
 #[expect(dead_code, reason = "shared with the tests of the process")]
 mod site;
 mod swupdate;
+mod uninstalled;
 #[path = "../it/process/wire.rs"]
 mod wire;
 mod writing;

@@ -276,7 +276,7 @@ fn definitions_that_are_missing_are_said_and_waited_for() {
     hall.start();
     hall.until_notice("API server");
     hall.cluster.kubectl(&["create", "namespace", "lamplighter"]);
-    hall.cluster.kubectl(&["apply", "-f", concat!(env!("CARGO_MANIFEST_DIR"), "/k3s/role.yaml")]);
+    hall.cluster.kubectl(&["apply", "-f", concat!(env!("CARGO_MANIFEST_DIR"), "/k3s/base/role.yaml")]);
     hall.until_notice("lamplighter crds");
     hall.cluster.prepare();
     hall.until_linked();

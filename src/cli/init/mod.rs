@@ -36,6 +36,9 @@ pub struct InitArgs {
     /// and 127.0.0.1
     #[arg(long, value_name = "HOST")]
     host: Vec<String>,
+    /// Leave the site file to whoever writes it, such as a ConfigMap
+    #[arg(long)]
+    without_site_file: bool,
     /// How long the first server certificate is good for
     #[arg(long, value_name = "DURATION", hide = true, value_parser = lifetime)]
     lifetime: Option<Duration>,
@@ -59,6 +62,7 @@ pub(super) struct Site {
     dir: PathBuf,
     name: String,
     hosts: Vec<String>,
+    writes_site_file: bool,
 }
 
 impl Site {
@@ -81,7 +85,7 @@ impl Site {
             ));
         }
         let dir = std::path::absolute(&args.dir).map_err(|error| format!("--dir: {error}"))?;
-        Ok(Self { dir, name, hosts })
+        Ok(Self { dir, name, hosts, writes_site_file: !args.without_site_file })
     }
 
     /// Makes what is missing; tells what it made and what comes next.
@@ -94,7 +98,9 @@ impl Site {
         report.note(&self.dir.join(SECRET), put(&self.dir.join(SECRET), 0o600, &(random()? + "\n"))?);
         directory(&self.dir.join("manifests"), 0o755)?;
         let (file, state) = (self.dir.join("site.yaml"), if self.is_usual() { site_file::STATE } else { "state" });
-        report.note(&file, put(&file, 0o644, &site_file::text(&self.name, state))?);
+        if self.writes_site_file {
+            report.note(&file, put(&file, 0o644, &site_file::text(&self.name, state))?);
+        }
         Ok(report.text + &self.what_next(&file, &tls.join(names::AUTHORITY)))
     }
 
@@ -103,7 +109,11 @@ impl Site {
     }
 
     fn what_next(&self, file: &Path, authority: &Path) -> String {
-        let config = if self.is_usual() { String::new() } else { format!(" --config {}", file.display()) };
+        let config = if self.is_usual() || !self.writes_site_file {
+            String::new()
+        } else {
+            format!(" --config {}", file.display())
+        };
         let (authority, host) = (authority.display(), self.hosts.first().map_or("localhost", String::as_str));
         format!(
             "\nWhat comes next:\n\

@@ -97,6 +97,11 @@ fn init_keeps_what_is_there_and_completes_what_is_missing() {
     assert_eq!(server.hosts, ["updates.hall-7", "127.0.0.1", "other"]);
     assert!(server.is_from(&ca) && read("tls/ca.crt") == before[0]);
 
+    let (pod, keys) = (TempDir::new().unwrap(), &all[..5]);
+    let said = init(pod.path(), &["--without-site-file"]).good();
+    assert!(keys.iter().all(|name| pod.path().join(name).exists()) && pod.path().join("manifests").is_dir(), "{said}");
+    assert!(!pod.path().join("site.yaml").exists() && !said.contains("site.yaml"), "{said}");
+
     fs::remove_file(dir.path().join("tls/ca.key")).unwrap();
     let refused = init(dir.path(), &[]);
     assert_eq!(refused.code, Some(1));
