@@ -215,8 +215,7 @@ pub struct EdgeServiceStatus {
     /// The generation of the spec that this status is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
-    /// Ready: its unit runs with the configuration that is there. WatchDegraded: changes are found late. ConfigSourceStatic:
-    /// they are never seen.
+    /// Ready: its unit runs with the configuration that is there. Two more say that changes are found late, or never.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "conditions")]
     pub conditions: Vec<Condition>,
@@ -243,7 +242,7 @@ pub struct LastRestart {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 40))]
     pub time: Option<String>,
-    /// Changed, StartedBefore or Ordered.
+    /// Why, as a word such as Changed or Ordered.
     #[schemars(length(max = 32))]
     pub reason: String,
     /// Done, Failed or Unhealthy.

@@ -215,8 +215,11 @@ impl Hall {
 
     pub fn until_starts(&self, unit: &str, starts: usize) {
         let end = Instant::now() + PATIENCE;
-        while self.starts(unit) != starts {
+        loop {
             let found = self.starts(unit);
+            if found == starts {
+                return;
+            }
             assert!(found < starts && Instant::now() < end, "{unit} was started {found} times, not {starts}");
             sleep(Duration::from_millis(20));
         }
