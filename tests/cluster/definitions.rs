@@ -40,6 +40,10 @@ fn they_are_accepted_without_a_warning_and_kubectl_explains_them() {
 fn manifests() -> Vec<(&'static str, String, bool)> {
     let ota = |more: &str| press_fw("2.0.0", more);
     let source = |text: &str| ota("").replace("file:fw.bin", text);
+    let secret_ref = |named: &str| {
+        let typed = press("press-1");
+        format!("{}  auth: {{tokenSecretRef: {named}}}\n", &typed[..typed.find("  auth:").unwrap()])
+    };
     vec![
         ("a rollout", ota(""), true),
         (
@@ -76,6 +80,11 @@ fn manifests() -> Vec<(&'static str, String, bool)> {
         ("an artifact name with a slash", ota("").replace("name: fw\n", "name: f/w\n"), false),
         ("a controller id with a slash", press("press-1").replace("ctl-press-1", "a/b"), false),
         ("half a hash", press("press-1").replace("tokenSha256: ", "tokenSha256: z"), false),
+        ("a Secret", secret_ref("{name: tokens, key: press-1}"), true),
+        ("a Secret without a name", secret_ref("{key: press-1}"), false),
+        ("no name of a Secret", secret_ref("{name: Tokens}"), false),
+        ("no key of a Secret", secret_ref("{name: tokens, key: a/b}"), false),
+        ("a Secret beside a hash", press("press-1").replace("auth: {", "auth: {tokenSecretRef: {name: a}, "), false),
         ("a label that is none", press("press-1").replace("line: \"3\"", "line: \"a b\""), false),
     ]
 }

@@ -5,6 +5,7 @@
 #![allow(clippy::format_collect, clippy::format_push_string, reason = "tests are read, not timed")]
 
 mod cluster;
+mod costs;
 mod definitions;
 mod deletion;
 #[path = "../it/process/device.rs"]
@@ -13,10 +14,12 @@ mod device;
 mod drops;
 mod following;
 mod hall;
+mod link;
 mod main_job;
 mod offline;
 mod on_the_spot;
 mod recreate;
+mod secrets;
 #[path = "../it/process/site.rs"]
 #[expect(dead_code, reason = "shared with the tests of the process")]
 mod site;
