@@ -16,6 +16,7 @@ mod following;
 mod hall;
 mod link;
 mod main_job;
+mod memory;
 mod offline;
 mod on_the_spot;
 mod recreate;
