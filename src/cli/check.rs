@@ -107,7 +107,7 @@ impl Checked {
             let what = result.as_ref().map_or(label.clone(), |site| format!("{label}: SiteConfig/{}", site.site));
             self.say(what, result.map(|_| ()));
         } else {
-            let setting = Setting { dir: config::base(path), poll_interval: self.poll_interval };
+            let setting = Setting { dir: config::base(path), poll_interval: self.poll_interval, secrets: true };
             self.found.extend(found_in(&label, bytes, &self.kinds, &setting));
         }
     }

@@ -65,7 +65,7 @@ impl Manifests {
     /// What a manifest would say if it lay in the first directory.
     pub fn would_say(&self, manifest: &[u8]) -> Listing {
         let dir = self.dirs.first().cloned().unwrap_or_default();
-        let setting = Setting { dir, poll_interval: self.poll_interval };
+        let setting = Setting { dir, poll_interval: self.poll_interval, secrets: false };
         let mut found = found_in("manifest", manifest, &Kinds::default(), &setting);
         refuse_duplicates(&mut found);
         if found.is_empty() {
@@ -82,7 +82,7 @@ impl Manifests {
         let kinds = Kinds::default();
         let (mut all, mut complete) = (Vec::new(), true);
         for dir in &self.dirs {
-            let setting = Setting { dir: dir.clone(), poll_interval: self.poll_interval };
+            let setting = Setting { dir: dir.clone(), poll_interval: self.poll_interval, secrets: false };
             each_manifest(dir, |name, content| {
                 let label = self.label(dir, name);
                 complete &= !matches!(&content, Err(why) if vanished(why));
@@ -124,7 +124,7 @@ pub fn found_in(label: &str, bytes: &[u8], kinds: &Kinds, setting: &Setting) -> 
 
 fn intent(document: &resources::Document, kinds: &Kinds, setting: &Setting) -> Result<Intent, Vec<FieldError>> {
     let checked = match kinds.object(document)? {
-        Object::Gateway(object) => resources::gateway(&object).map(Intent::Gateway),
+        Object::Gateway(object) => resources::gateway(&object, setting).map(Intent::Gateway),
         Object::Rollout(object) => {
             resources::rollout(&object, setting).map(|(identity, spec)| Intent::Rollout(identity, spec.into()))
         }

@@ -5,10 +5,11 @@ use std::fmt::Write;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
 use serde_json::from_slice;
+use tracing::warn;
 
 use super::connection::Api;
 use super::fault::Fault;
-use super::item::{Item, Kind, Page};
+use super::item::{Guarded, Item, Kind, Page};
 use super::objects::Objects;
 use crate::model::{Labels, Uid};
 use crate::resources::API_VERSION;
@@ -69,7 +70,12 @@ pub(super) async fn list(
         if count > MOST {
             return Err(Fault::garbled(format!("more than {MOST} objects of kind {}", kind.name())));
         }
-        page.items.into_iter().for_each(&mut visit);
+        for Guarded(item) in page.items {
+            match item {
+                Ok(item) => visit(item),
+                Err(error) => warn!(kind = kind.name(), error, "an object of the API is not understood"),
+            }
+        }
         if page.metadata.next.is_empty() {
             return Ok(page.metadata.resource_version);
         }

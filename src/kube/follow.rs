@@ -1,5 +1,6 @@
 //! Following the API server: which cluster answers, all that it has, and then what changes, until the link breaks; and again.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
@@ -14,6 +15,7 @@ use super::convert::{intent, name};
 use super::fault::Fault;
 use super::item::{Item, Kind};
 use super::objects::Objects;
+use super::secrets::Secrets;
 use super::settings::{Backoff, Link, Settings, jittered};
 use super::watch::{Seen, Watch};
 use crate::model::{ApiFact, ApiListing, Event, ObjectName, Uid, Verdict};
@@ -59,7 +61,7 @@ struct Place {
 
 /// Follows until it is dropped.
 pub async fn follow(settings: Settings, objects: Rc<Objects>, desk: impl Desk) {
-    let mut follower = Follower { settings, objects, desk, place: None };
+    let mut follower = Follower { settings, objects, desk, place: None, secrets: Secrets::default() };
     let mut backoff = Backoff::default();
     loop {
         let fault = match follower.session(&mut backoff).await {
@@ -85,6 +87,7 @@ struct Follower<D> {
     objects: Rc<Objects>,
     desk: D,
     place: Option<Place>,
+    secrets: Secrets,
 }
 
 impl<D: Desk> Follower<D> {
@@ -109,6 +112,9 @@ impl<D: Desk> Follower<D> {
     /// As long as one set of watches. Who answers is asked each time: behind an address another server may stand by now.
     async fn cycle(&mut self, api: &Shared, backoff: &mut Backoff) -> Result<(), Fault> {
         let found = cluster(api, &self.objects).await?;
+        if self.place.is_some() && self.secrets.ask_again(api, &self.objects).await? {
+            return Err(Fault::Again);
+        }
         if self.place.as_ref().is_none_or(|place| place.cluster != found) {
             self.place = None;
             self.list(api, found).await?;
@@ -134,13 +140,13 @@ impl<D: Desk> Follower<D> {
             tokio::select! {
                 () = self.objects.read_again.notified() => return Err(Fault::Again),
                 seen = gateways.next(), if !gateways_end => {
-                    gateways_end = self.take(Kind::Gateway, seen?, &mut gateways).await?;
+                    gateways_end = self.take(api, Kind::Gateway, seen?, &mut gateways).await?;
                 }
                 seen = rollouts.next(), if !rollouts_end => {
-                    rollouts_end = self.take(Kind::Rollout, seen?, &mut rollouts).await?;
+                    rollouts_end = self.take(api, Kind::Rollout, seen?, &mut rollouts).await?;
                 }
                 seen = services.next(), if !services_end => {
-                    services_end = self.take(Kind::Service, seen?, &mut services).await?;
+                    services_end = self.take(api, Kind::Service, seen?, &mut services).await?;
                 }
             }
         }
@@ -151,41 +157,35 @@ impl<D: Desk> Follower<D> {
 
     /// Reads all that the server has, and tells the heart.
     async fn list(&mut self, api: &Shared, cluster: Uid) -> Result<(), Fault> {
-        let setting = self.setting();
+        let (kinds, setting) = (Kinds::default(), self.setting());
         let mut listing =
             ApiListing { cluster, objects: Vec::new(), deleted: Vec::new(), refused: Vec::new(), adopted: None };
-        let mut learned = Vec::new();
+        let (mut learned, mut named) = (Vec::new(), BTreeSet::new());
         let mut versions = [const { String::new() }; 3];
-        {
-            let kinds = Kinds::default();
-            for (at, kind) in Kind::ALL.into_iter().enumerate() {
-                let version = list(api, &self.objects, kind, &self.settings.selector, |mut item| {
-                    if !item.may_be_ours(&self.settings.site) {
-                        return;
-                    }
-                    if listing.adopted.is_none() && item.was_adopted_by(&self.settings.site) {
-                        listing.adopted = Some(name(kind, &item));
-                    }
-                    let mut why = None;
-                    if item.is_deleted() {
-                        listing.deleted.push((item.metadata.uid, name(kind, &item)));
-                    } else {
-                        match intent(kind, &mut item, &kinds, &setting) {
-                            Ok(intent) => listing.objects.push((item.metadata.uid, intent)),
-                            Err(refusal) => {
-                                why = Some(refusal.why.clone());
-                                listing.refused.push((name(kind, &item), refusal));
-                            }
-                        }
-                    }
-                    learned.push((kind, item, why));
-                })
-                .await?;
-                if let Some(place) = versions.get_mut(at) {
-                    *place = version;
+        for (place, kind) in versions.iter_mut().zip(Kind::ALL) {
+            let mut waiting = Vec::new();
+            let secrets = &self.secrets;
+            *place = list(api, &self.objects, kind, &self.settings.selector, |item| {
+                if !item.may_be_ours(&self.settings.site) {
+                    return;
                 }
+                let secret = Secrets::named(&item);
+                let lacks = secret.as_ref().is_some_and(|named| secrets.lacks(named));
+                named.extend(secret);
+                if lacks {
+                    waiting.push(item);
+                } else {
+                    learned.push(self.enlist(&mut listing, kind, item, (&kinds, &setting)));
+                }
+            })
+            .await?;
+            for item in waiting {
+                self.learn_secret(api, &item).await?;
+                learned.push(self.enlist(&mut listing, kind, item, (&kinds, &setting)));
             }
         }
+        self.secrets.keep(&named);
+        drop((kinds, named));
         let found = (listing.objects.len(), listing.refused.len());
         let verdicts = self.desk.decide(vec![Event::ApiListed(listing.into())]).await;
         match verdicts.map(|verdicts| verdicts.first().copied()) {
@@ -206,9 +206,42 @@ impl<D: Desk> Follower<D> {
         Ok(())
     }
 
+    /// Asks for the Secret that an object names, if it names one.
+    async fn learn_secret(&mut self, api: &Shared, item: &Item) -> Result<(), Fault> {
+        match Secrets::named(item) {
+            Some(named) => self.secrets.ask(api, &self.objects, &named).await.map(drop),
+            None => Ok(()),
+        }
+    }
+
+    /// Puts an object into a listing; what to remember of it.
+    fn enlist(
+        &self,
+        listing: &mut ApiListing,
+        kind: Kind,
+        mut item: Item,
+        (kinds, setting): (&Kinds, &Setting),
+    ) -> (Kind, Item, Option<String>) {
+        if listing.adopted.is_none() && item.was_adopted_by(&self.settings.site) {
+            listing.adopted = Some(name(kind, &item));
+        }
+        let mut why = None;
+        if item.is_deleted() {
+            listing.deleted.push((item.metadata.uid, name(kind, &item)));
+        } else {
+            match intent(kind, &mut item, kinds, (setting, &self.secrets)) {
+                Ok(intent) => listing.objects.push((item.metadata.uid, intent)),
+                Err(refusal) => {
+                    why = Some(refusal.why.clone());
+                    listing.refused.push((name(kind, &item), refusal));
+                }
+            }
+        }
+        (kind, item, why)
+    }
+
     fn learn(&self, learned: Vec<(Kind, Item, Option<String>)>) {
-        let there: std::collections::BTreeSet<ObjectName> =
-            learned.iter().map(|(kind, item, _)| name(*kind, item)).collect();
+        let there: BTreeSet<ObjectName> = learned.iter().map(|(kind, item, _)| name(*kind, item)).collect();
         self.objects.known.borrow_mut().retain(|name, _| there.contains(name));
         for (kind, item, why) in learned {
             let name = name(kind, &item);
@@ -221,7 +254,7 @@ impl<D: Desk> Follower<D> {
     }
 
     /// Takes what a watch says, and what it has said by now, in one commit as far as it can be; whether it ended.
-    async fn take(&mut self, kind: Kind, first: Seen, watch: &mut Watch) -> Result<bool, Fault> {
+    async fn take(&mut self, api: &Shared, kind: Kind, first: Seen, watch: &mut Watch) -> Result<bool, Fault> {
         let (mut said, mut fault) = (vec![first], None);
         let until = Instant::now() + LINGER;
         while said.len() < MOST_AT_ONCE && !matches!(said.last(), Some(Seen::End)) {
@@ -238,6 +271,11 @@ impl<D: Desk> Follower<D> {
             }
         }
         let Some(cluster) = self.place.as_ref().map(|place| place.cluster) else { return Err(Fault::Again) };
+        for seen in &said {
+            if let Seen::There(item) = seen {
+                self.learn_secret(api, item).await?;
+            }
+        }
         let (mut ended, mut version, mut events, mut learned) = (false, None, Vec::new(), Vec::new());
         let (kinds, setting) = (Kinds::default(), self.setting());
         for seen in said {
@@ -288,7 +326,7 @@ impl<D: Desk> Follower<D> {
         if item.is_deleted() {
             return (ApiFact::Deleted(uid, name.clone()), Lesson::Free(name, item));
         }
-        match intent(kind, &mut item, kinds, setting) {
+        match intent(kind, &mut item, kinds, (setting, &self.secrets)) {
             Ok(intent) => (ApiFact::Declared(uid, intent), Lesson::Learn(name, item, None)),
             Err(refusal) => {
                 let why = Some(refusal.why.clone());
@@ -317,7 +355,7 @@ impl<D: Desk> Follower<D> {
 
     fn setting(&self) -> Setting {
         let dir: PathBuf = self.settings.files.clone();
-        Setting { dir, poll_interval: self.desk.poll_interval() }
+        Setting { dir, poll_interval: self.desk.poll_interval(), secrets: false }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use super::mark::{Since, mark};
@@ -59,7 +59,18 @@ impl Kind {
 #[derive(Debug, Deserialize)]
 pub(super) struct Page {
     pub metadata: PageMeta,
-    pub items: Vec<Item>,
+    pub items: Vec<Guarded>,
+}
+
+/// An object, or what is wrong with it: one that nobody can read must not hide the others.
+#[derive(Debug)]
+pub(super) struct Guarded(pub Result<Item, String>);
+
+impl<'de> Deserialize<'de> for Guarded {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let object = Value::deserialize(deserializer)?;
+        Ok(Self(serde_json::from_value(object).map_err(|error| error.to_string())))
+    }
 }
 
 #[derive(Debug, Deserialize)]

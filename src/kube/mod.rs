@@ -16,6 +16,7 @@ mod objects;
 mod patch;
 mod report;
 mod requests;
+mod secrets;
 mod settings;
 mod watch;
 mod write;

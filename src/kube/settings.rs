@@ -103,4 +103,22 @@ mod tests {
         backoff.reset();
         assert!(backoff.next() <= Duration::from_secs(1));
     }
+
+    /// Each try is one connection: nothing else is asked before it is known who answers.
+    #[test]
+    fn ten_minutes_without_a_server_are_at_most_31_tries_and_no_two_sites_try_together() {
+        let tries = |seed| {
+            fastrand::seed(seed);
+            let (mut backoff, mut at, mut tries) = (Backoff::default(), Duration::ZERO, Vec::new());
+            while at < Duration::from_secs(600) {
+                tries.push(at);
+                at += backoff.next();
+            }
+            tries
+        };
+        let sites: Vec<Vec<Duration>> = (0..200).map(tries).collect();
+        assert!(sites.iter().all(|tries| (24..=31).contains(&tries.len())), "{:?}", sites.iter().map(Vec::len).max());
+        let last: std::collections::BTreeSet<_> = sites.iter().filter_map(|tries| tries.last()).collect();
+        assert_eq!(last.len(), sites.len());
+    }
 }

@@ -191,8 +191,8 @@ fn done(objects: &Objects, work: Work, written: Result<(), Fault>) -> Result<(),
         Work::Release(name, _) | Work::Adopt(name, _) | Work::Status(name, _) => name.clone(),
         Work::News(news, uid) => {
             return match written {
-                // it is news only while it is
-                Err(fault) if !fault.is_final() && !fault.is_about_another_object() => {
+                // it is news only while it is, and where nobody may write events, as in a namespace that ends, all else goes on
+                Err(fault) if !matches!(fault, Fault::Refused(400..=428 | 430..=499, ..)) => {
                     if objects.known.borrow().get(&news.object).is_some_and(|object| object.uid == *uid) {
                         news::add(&mut objects.news.borrow_mut(), news.clone());
                     }

@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use super::labels::{Labels, check_labels};
 use super::{
-    ConfirmBy, Deadlines, EdgeGateway, FailureAction, FieldError, IntOrPercent, OtaRollout, OtaRolloutSpec, Strategy,
-    parse_bytes,
+    ConfirmBy, Deadlines, EdgeGateway, FailureAction, FieldError, IntOrPercent, OtaRollout, OtaRolloutSpec, SecretRef,
+    Strategy, parse_bytes,
 };
 use crate::model::{self, Bounds, GatewaySpec, Identity, RolloutSpec, Selector, Texts, format_duration};
 
@@ -23,6 +23,8 @@ pub struct Setting {
     pub dir: PathBuf,
     /// The poll interval that gateways are told.
     pub poll_interval: Duration,
+    /// May it name Secrets? An object of the API may.
+    pub secrets: bool,
 }
 
 type Checked<T> = Result<T, FieldError>;
@@ -65,8 +67,8 @@ pub fn rollout(object: &OtaRollout, setting: &Setting) -> Checked<(Identity, Rol
     Ok((Identity(name), checked))
 }
 
-/// Checks a gateway.
-pub fn gateway(object: &EdgeGateway) -> Checked<GatewaySpec> {
+/// Checks a gateway. The token of a Secret that it may name is not known here.
+pub fn gateway(object: &EdgeGateway, setting: &Setting) -> Checked<GatewaySpec> {
     let name = object
         .metadata
         .name
@@ -80,6 +82,9 @@ pub fn gateway(object: &EdgeGateway) -> Checked<GatewaySpec> {
         return Err(FieldError::new(format!("metadata.labels.{key}"), why));
     }
     let token = spec.auth.as_ref().and_then(|auth| auth.token_sha256.as_deref());
+    if let Some(secret) = spec.auth.as_ref().and_then(|auth| auth.token_secret_ref.as_ref()) {
+        check_secret(secret, token.is_some(), setting)?;
+    }
     Ok(GatewaySpec {
         controller_id: parse("spec.controllerId", spec.controller_id.as_deref().unwrap_or(&name))?,
         name,
@@ -87,6 +92,27 @@ pub fn gateway(object: &EdgeGateway) -> Checked<GatewaySpec> {
         token: token.map(|token| parse("spec.auth.tokenSha256", token)).transpose()?,
         hold: spec.hold.unwrap_or(false),
     })
+}
+
+fn check_secret(secret: &SecretRef, has_token: bool, setting: &Setting) -> Checked<()> {
+    let refuse = |field: &str, why: &str| Err(FieldError::new(format!("spec.auth.tokenSecretRef{field}"), why));
+    let plain = |b: u8, more: &[u8]| b.is_ascii_alphanumeric() || more.contains(&b);
+    let lower = |b: Option<&u8>| b.is_some_and(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
+    let name = secret.name.as_bytes();
+    let is_name = name.iter().all(|b| !b.is_ascii_uppercase() && plain(*b, b".-"));
+    match &secret.key {
+        _ if has_token => refuse("", "stands beside tokenSha256; say one of them"),
+        _ if !(is_name && lower(name.first()) && lower(name.last())) => {
+            refuse(".name", "is no name of a Secret: lower-case letters, digits, '-' and '.'")
+        }
+        Some(key) if key.is_empty() || !key.bytes().all(|b| plain(b, b"._-")) => {
+            refuse(".key", "is no key of a Secret: letters, digits, '-', '.' and '_'")
+        }
+        _ if !setting.secrets => {
+            refuse("", "names a Secret, which only an EdgeGateway of the API can; write tokenSha256 instead")
+        }
+        _ => Ok(()),
+    }
 }
 
 fn parse<T: std::str::FromStr<Err = model::Invalid>>(field: &str, text: &str) -> Checked<T> {

@@ -44,10 +44,30 @@ pub struct EdgeGatewaySpec {
 /// How a gateway proves who it is.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(extend("x-kubernetes-validations" = [{
+    "rule": "!has(self.tokenSha256) || !has(self.tokenSecretRef)",
+    "message": "has both tokenSha256 and tokenSecretRef; say one of them",
+}]))]
 pub struct Auth {
     /// The sha256 of the gateway's target token, 64 lower-case hex digits: `printf %s TOKEN | sha256sum`. Never the token
     /// itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 64), regex(pattern = r"^[0-9a-f]{64}$"))]
     pub token_sha256: Option<String>,
+    /// A Secret in the same namespace that holds the token, 16 to 1024 visible characters. Only for an EdgeGateway of the
+    /// API: a manifest and a drop have no namespace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token_secret_ref: Option<SecretRef>,
+}
+
+/// A key in a Secret.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SecretRef {
+    /// The Secret's name.
+    #[schemars(length(min = 1, max = 253), regex(pattern = r"^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$"))]
+    pub name: String,
+    /// The key in it. Default: token.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 253), regex(pattern = r"^[A-Za-z0-9._-]+$"))]
+    pub key: Option<String>,
 }

@@ -24,7 +24,7 @@ pub use check::{Schema, problems, schema_of};
 pub use convert::{Setting, gateway, rollout, service};
 pub use crds::{Crd, crds};
 pub use document::{Document, Limits, Unreadable, documents};
-pub use gateway::{Auth, EdgeGateway, EdgeGatewaySpec};
+pub use gateway::{Auth, EdgeGateway, EdgeGatewaySpec, SecretRef};
 pub use labels::check_labels;
 pub use object::{Kinds, Object, is_object_name};
 pub use rollout::{

@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::fs::{self, File};
 use std::io::Write;
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -85,9 +85,12 @@ impl Cluster {
         let crds = crate::binary().arg("crds").output().unwrap();
         self.kubectl_with(&["apply", "--server-side", "-f", "-"], &crds.stdout);
         let kinds = ["otarollouts", "edgegateways", "edgeservices"];
-        for kind in kinds.map(|kind| format!("crd/{kind}.lamplighter.dev")) {
-            self.kubectl(&["wait", "--for=condition=Established", &kind, "--timeout=60s"]);
-        }
+        let kinds = kinds.map(|kind| format!("crd/{kind}.lamplighter.dev"));
+        // refused for the moment in which they have no status at all
+        eventually("the kinds are established", || {
+            let wait = ["wait", "--for=condition=Established", &kinds[0], &kinds[1], &kinds[2], "--timeout=60s"];
+            self.try_kubectl(&wait, b"").status.success().then_some(())
+        });
         // served a moment after they are established
         eventually("the kinds are served", || {
             self.try_kubectl(&["get", "ota,egw,esvc"], b"").status.success().then_some(())
@@ -157,6 +160,11 @@ impl Cluster {
             assert!(begin.elapsed() < Duration::from_secs(180), "kube-apiserver is not ready: {}", self.log());
             std::thread::sleep(Duration::from_millis(200));
         }
+    }
+
+    /// Where the API server is.
+    pub fn address(&self) -> SocketAddr {
+        ([127, 0, 0, 1], self.port.get()).into()
     }
 
     fn log(&self) -> String {

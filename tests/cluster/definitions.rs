@@ -55,6 +55,10 @@ fn manifests() -> Vec<(&'static str, String, bool)> {
         )
     };
     let source = |text: &str| ota("").replace("file:fw.bin", text);
+    let secret_ref = |named: &str| {
+        let typed = press("press-1");
+        format!("{}  auth: {{tokenSecretRef: {named}}}\n", &typed[..typed.find("  auth:").unwrap()])
+    };
     vec![
         ("a rollout", ota(""), true),
         (
@@ -102,6 +106,11 @@ fn manifests() -> Vec<(&'static str, String, bool)> {
         ("a relative path", edge("").replace("/etc/edge", "etc/edge"), false),
         ("a port of no machine", edge("  health: {tcp: 65536}\n"), false),
         ("a method of nobody's", edge("").replace("modbus.service}", "modbus.service, method: Kill}"), false),
+        ("a Secret", secret_ref("{name: tokens, key: press-1}"), true),
+        ("a Secret without a name", secret_ref("{key: press-1}"), false),
+        ("no name of a Secret", secret_ref("{name: Tokens}"), false),
+        ("no key of a Secret", secret_ref("{name: tokens, key: a/b}"), false),
+        ("a Secret beside a hash", press("press-1").replace("auth: {", "auth: {tokenSecretRef: {name: a}, "), false),
         ("a label that is none", press("press-1").replace("line: \"3\"", "line: \"a b\""), false),
     ]
 }

@@ -6,6 +6,7 @@
 
 mod central;
 mod cluster;
+mod costs;
 mod definitions;
 mod deletion;
 #[path = "../it/process/device.rs"]
@@ -18,12 +19,14 @@ mod eventually;
 mod exposition;
 mod following;
 mod hall;
+mod link;
 mod main_job;
 mod memory;
 mod offline;
 mod on_the_spot;
 mod pages;
 mod recreate;
+mod secrets;
 mod shipped;
 #[path = "../it/process/site.rs"]
 #[expect(dead_code, reason = "shared with the tests of the process")]

@@ -15,6 +15,7 @@ mod engine;
 mod fetch;
 mod http;
 mod intake;
+mod kube;
 mod process;
 mod resources;
 mod services;

@@ -31,7 +31,7 @@ fn read(text: &str) -> Vec<Result<Intent, String>> {
 }
 
 fn read_bytes(bytes: &[u8]) -> Vec<Result<Intent, String>> {
-    let setting = Setting { dir: PathBuf::from("/m"), poll_interval: Duration::from_secs(60) };
+    let setting = Setting { dir: PathBuf::from("/m"), poll_interval: Duration::from_secs(60), secrets: false };
     found_in("m.yaml", bytes, &Kinds::default(), &setting).into_iter().map(|found| found.result).collect()
 }
 

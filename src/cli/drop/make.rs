@@ -187,7 +187,7 @@ impl MakeArgs {
             let amount = amount.parse::<u32>().map_or_else(|_| json!(amount), |count| json!(count));
             text += &["    ", field, ": ", &amount.to_string(), "\n"].concat();
         }
-        let setting = Setting { dir: config::base(self.first()), poll_interval: POLL_INTERVAL };
+        let setting = Setting { dir: config::base(self.first()), poll_interval: POLL_INTERVAL, secrets: false };
         let found = found_in("the manifest", text.as_bytes(), &Kinds::default(), &setting);
         match found.into_iter().find_map(|found| found.result.err()) {
             Some(why) => Err(why),

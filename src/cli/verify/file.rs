@@ -104,7 +104,7 @@ fn read(path: &Path) -> Result<Vec<Found>, String> {
         return Ok(in_directory(path));
     }
     let dir = path.parent().unwrap_or(Path::new("")).to_owned();
-    let setting = Setting { dir, poll_interval: POLL_INTERVAL };
+    let setting = Setting { dir, poll_interval: POLL_INTERVAL, secrets: false };
     Ok(found_in(&path.display().to_string(), &check::bytes(path)?, &Kinds::default(), &setting))
 }
 

@@ -53,7 +53,7 @@ pub(super) fn read(dir: &Path, name: &str, poll_interval: Duration) -> Result<(D
         let why = "ends in the middle of a line, so it may be cut short; copy it again, or end it with a line break";
         return Err(Unread::Refused(Some(digest), why.into()));
     }
-    let setting = Setting { dir: dir.to_owned(), poll_interval };
+    let setting = Setting { dir: dir.to_owned(), poll_interval, secrets: false };
     let mut found = found_in(name, &bytes, &Kinds::default(), &setting);
     refuse_duplicates(&mut found);
     let refused = |why| Unread::Refused(Some(digest), why);

@@ -43,7 +43,7 @@ impl Script {
         poll_interval: Duration,
         random: &mut fastrand::Rng,
     ) -> Result<Self, FieldError> {
-        let setting = Setting { dir: PathBuf::from("/manifests"), poll_interval };
+        let setting = Setting { dir: PathBuf::from("/manifests"), poll_interval, secrets: false };
         let gateways = cast.specs.clone();
         let (kinds, manifests) = (Kinds::default(), BTreeMap::new());
         let (at_hub, script) = (None, Self::default());
@@ -94,7 +94,7 @@ impl Writer<'_> {
         let first =
             |errors: Vec<FieldError>| errors.into_iter().next().unwrap_or_else(|| FieldError::new("", "is wrong"));
         let checked = match self.kinds.object(&document).map_err(first).map_err(inside)? {
-            Object::Gateway(object) => resources::gateway(&object).map(Intent::Gateway),
+            Object::Gateway(object) => resources::gateway(&object, &self.setting).map(Intent::Gateway),
             Object::Rollout(object) => resources::rollout(&object, &self.setting)
                 .map(|(identity, spec)| Intent::Rollout(identity, spec.into())),
             Object::Service(object) => {

@@ -338,7 +338,9 @@ fn dropped() -> (Site, Identity) {
     api_list(&mut site);
     site.everybody_polls();
     drop_brings(&mut site, "7", "2");
+    site.rollouts.insert("main".into(), rollout("os", "2"));
     site.verify();
+    site.rollouts.clear();
     let object = site.main().object.clone().unwrap();
     (site, object)
 }

@@ -115,6 +115,8 @@ fn values_out_of_bounds_are_refused_with_their_path() {
     refused_with(&rollout(&"a".repeat(254), ""), &["metadata.name:"]);
     refused_with(&gateway("gw", "{controllerId: \"a/b\"}"), &["spec.controllerId:"]);
     refused_with(&gateway("gw", "{auth: {tokenSha256: secret}}"), &["spec.auth.tokenSha256:", "sha256sum"]);
+    let secret = gateway("gw", "{auth: {tokenSecretRef: {name: tokens}}}");
+    refused_with(&secret, &["spec.auth.tokenSecretRef:", "only an EdgeGateway of the API", "tokenSha256"]);
     let labels = |text: &str| gateway("gw", "{}").replace("{name: gw}", &format!("{{name: gw, labels: {{{text}}}}}"));
     refused_with(&labels("a: \"b c\""), &["metadata.labels.a:"]);
     refused_with(&labels("\"a b\": c"), &["metadata.labels.a b:"]);
@@ -127,7 +129,7 @@ fn values_out_of_bounds_are_refused_with_their_path() {
 fn a_deadline_covers_three_polls_even_by_default() {
     refused_with(&rollout("r", "  deadlines: {confirm: 179s}\n"), &["spec.deadlines.confirm:", "at least 3m"]);
     refused_with(&rollout("r", "  deadlines: {cancel: 179s}\n"), &["spec.deadlines.cancel:", "at least 3m"]);
-    let setting = Setting { dir: "/m".into(), poll_interval: Duration::from_secs(3_600) };
+    let setting = Setting { dir: "/m".into(), poll_interval: Duration::from_secs(3_600), secrets: false };
     let found = found_in("m", rollout("r", "").as_bytes(), &Kinds::default(), &setting);
     let why = found[0].result.as_ref().unwrap_err();
     assert!(why.contains("spec.deadlines.") && why.contains("(the default)"), "{why}");

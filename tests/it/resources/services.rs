@@ -12,7 +12,7 @@ const GOOD: &str = "config: [{path: /etc/edge}], restart: {unit: a.service}";
 fn result(spec: &str) -> Result<ServiceSpec, String> {
     let text =
         format!("{{apiVersion: lamplighter.dev/v1alpha1, kind: EdgeService, metadata: {{name: a}}, spec: {{{spec}}}}}");
-    let setting = Setting { dir: Path::new("/m").into(), poll_interval: Duration::from_secs(60) };
+    let setting = Setting { dir: Path::new("/m").into(), poll_interval: Duration::from_secs(60), secrets: false };
     let mut found = found_in("a.yaml", text.as_bytes(), &Kinds::default(), &setting);
     match found.remove(0).result? {
         Intent::Service(_, spec) => Ok(*spec),
@@ -78,7 +78,7 @@ fn two_services_with_one_unit_are_both_refused() {
             "---\n{{apiVersion: lamplighter.dev/v1alpha1, kind: EdgeService, metadata: {{name: {name}}}, spec: {{{GOOD}}}}}\n"
         )
     };
-    let setting = Setting { dir: Path::new("/m").into(), poll_interval: Duration::from_secs(60) };
+    let setting = Setting { dir: Path::new("/m").into(), poll_interval: Duration::from_secs(60), secrets: false };
     let mut found = found_in("a.yaml", (one("a") + &one("b")).as_bytes(), &Kinds::default(), &setting);
     refuse_duplicates(&mut found);
     assert!(

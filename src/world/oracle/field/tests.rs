@@ -35,7 +35,8 @@ fn id(name: &str) -> ControllerId {
 /// What is committed once two gateways of line a and one without a line have been offered an update, under no rule but its
 /// caps, and these have fetched it.
 fn judge_of(fetch: &[&str]) -> (Oracle, RolloutId) {
-    let setting = resources::Setting { dir: "/manifests".into(), poll_interval: Duration::from_secs(60) };
+    let setting =
+        resources::Setting { dir: "/manifests".into(), poll_interval: Duration::from_secs(60), secrets: false };
     let document = resources::documents(PRESS.as_bytes()).next().unwrap().unwrap();
     let Ok(Object::Rollout(object)) = Kinds::default().object(&document) else { panic!("a rollout") };
     let (identity, spec) = resources::rollout(&object, &setting).unwrap();
