@@ -9,11 +9,12 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tracing::{info, warn};
 
 use super::access::Access;
-use super::cluster::{cluster, list};
 use super::connection::{Api, Shared};
 use super::convert::{intent, name};
 use super::fault::Fault;
 use super::item::{Item, Kind};
+use super::list::list;
+use super::namespace::{self, Namespace};
 use super::objects::Objects;
 use super::secrets::Secrets;
 use super::settings::{Backoff, Link, Settings, jittered};
@@ -61,7 +62,7 @@ struct Place {
 
 /// Follows until it is dropped.
 pub async fn follow(settings: Settings, objects: Rc<Objects>, desk: impl Desk) {
-    let mut follower = Follower { settings, objects, desk, place: None, secrets: Secrets::default() };
+    let mut follower = Follower { settings, objects, desk, place: None, secrets: Secrets::default(), ends: false };
     let mut backoff = Backoff::default();
     loop {
         let fault = match follower.session(&mut backoff).await {
@@ -88,6 +89,8 @@ struct Follower<D> {
     desk: D,
     place: Option<Place>,
     secrets: Secrets,
+    /// Our namespace was deleted: whatever is in it is, too.
+    ends: bool,
 }
 
 impl<D: Desk> Follower<D> {
@@ -111,7 +114,14 @@ impl<D: Desk> Follower<D> {
 
     /// As long as one set of watches. Who answers is asked each time: behind an address another server may stand by now.
     async fn cycle(&mut self, api: &Shared, backoff: &mut Backoff) -> Result<(), Fault> {
-        let found = cluster(api, &self.objects).await?;
+        let namespace = Namespace::look(api, &self.objects).await?;
+        let found = namespace.cluster();
+        // what is listed then counts as deleted
+        let ends = namespace.ends() && !self.ends;
+        self.ends = namespace.ends();
+        if ends {
+            self.place = None;
+        }
         if self.place.is_some() && self.secrets.ask_again(api, &self.objects).await? {
             return Err(Fault::Again);
         }
@@ -128,6 +138,7 @@ impl<D: Desk> Follower<D> {
         let mut gateways = Watch::begin(api, &self.objects, Kind::Gateway, selector, gateways).await?;
         let mut rollouts = Watch::begin(api, &self.objects, Kind::Rollout, selector, rollouts).await?;
         let mut services = Watch::begin(api, &self.objects, Kind::Service, selector, services).await?;
+        let mut namespace = namespace::Watch::begin(api, &self.objects).await?;
         backoff.reset();
         self.objects.api.replace(Some(api.clone()));
         if self.objects.set_link(Link::Up) {
@@ -135,10 +146,16 @@ impl<D: Desk> Follower<D> {
             info!(namespace = api.namespace(), cluster = %found, "the API server is followed");
         }
         self.objects.to_write.notify_waiters();
-        let (mut gateways_end, mut rollouts_end, mut services_end) = (false, false, false);
+        let (mut gateways_end, mut rollouts_end, mut services_end, mut is_watched) = (false, false, false, true);
         while !(gateways_end && rollouts_end && services_end) {
             tokio::select! {
                 () = self.objects.read_again.notified() => return Err(Fault::Again),
+                ends = namespace.ends(), if is_watched => {
+                    if ends? && !self.ends {
+                        return Err(Fault::Again);
+                    }
+                    is_watched = false;
+                }
                 seen = gateways.next(), if !gateways_end => {
                     gateways_end = self.take(api, Kind::Gateway, seen?, &mut gateways).await?;
                 }
@@ -226,7 +243,7 @@ impl<D: Desk> Follower<D> {
             listing.adopted = Some(name(kind, &item));
         }
         let mut why = None;
-        if item.is_deleted() {
+        if self.is_deleted(kind, &item) {
             listing.deleted.push((item.metadata.uid, name(kind, &item)));
         } else {
             match intent(kind, &mut item, kinds, (setting, &self.secrets)) {
@@ -245,7 +262,7 @@ impl<D: Desk> Follower<D> {
         self.objects.known.borrow_mut().retain(|name, _| there.contains(name));
         for (kind, item, why) in learned {
             let name = name(kind, &item);
-            if item.is_deleted() {
+            if self.is_deleted(kind, &item) {
                 self.objects.set_free(kind, &name, &item);
             } else {
                 self.objects.learn(kind, name, &item, why.as_deref());
@@ -323,7 +340,7 @@ impl<D: Desk> Follower<D> {
             return (ApiFact::Gone(name.clone()), Lesson::Forget(name));
         }
         let uid = item.metadata.uid;
-        if item.is_deleted() {
+        if self.is_deleted(kind, &item) {
             return (ApiFact::Deleted(uid, name.clone()), Lesson::Free(name, item));
         }
         match intent(kind, &mut item, kinds, (setting, &self.secrets)) {
@@ -343,6 +360,11 @@ impl<D: Desk> Follower<D> {
         let fact =
             if deleted { ApiFact::Deleted(item.metadata.uid, name.clone()) } else { ApiFact::Gone(name.clone()) };
         (fact, Lesson::Forget(name))
+    }
+
+    /// Of a namespace that ends every rollout is as good as deleted: its finalizer must go while we may still take it off.
+    fn is_deleted(&self, kind: Kind, item: &Item) -> bool {
+        item.is_deleted() || (self.ends && kind == Kind::Rollout)
     }
 
     fn remember(&self, kind: Kind, lesson: Lesson) {

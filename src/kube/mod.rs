@@ -4,13 +4,14 @@
 //! object means for a gateway, keep a copy of what the server has, or take its silence for a word.
 
 mod access;
-mod cluster;
 mod connection;
 mod convert;
 mod fault;
 mod follow;
 mod item;
+mod list;
 mod mark;
+mod namespace;
 mod news;
 mod objects;
 mod patch;

@@ -6,10 +6,10 @@ use serde::Deserialize;
 use serde_json::{Value, from_slice, from_value};
 use tracing::warn;
 
-use super::cluster::path;
 use super::connection::{Api, Lines, given_up_after};
 use super::fault::Fault;
 use super::item::{Item, Kind, Line, Meta};
+use super::list::path;
 use super::objects::Objects;
 use super::settings::Patience;
 use crate::model::Labels;

@@ -206,7 +206,7 @@ fn done(objects: &Objects, work: Work, written: Result<(), Fault>) -> Result<(),
     let Some(object) = known.get_mut(&name) else { return Ok(()) };
     object.busy = false;
     match (written, work) {
-        (Ok(()), Work::Release(..)) => (object.free, object.adopted) = (false, false),
+        (Ok(()), Work::Release(..)) => object.adopted = false,
         (Ok(()), Work::Adopt(..)) => object.adopted = true,
         (Ok(()), _) => {}
         // the watch says what became of it

@@ -136,9 +136,7 @@ pub async fn run(file: SiteFile, config: SiteConfig, mut stop: watch::Receiver<b
     });
     spawn_local(credentials::follow(secret_files, print, context.clone(), notices));
     let server = serve_devices(devices, context, stop, health);
-    endpoints.write(&config.state).map_err(|error| RunError::Endpoints(config.state.display().to_string(), error))?;
-    info!(site = config.site, devices = %endpoints.devices, "running");
-    warn_if_insecure(&config);
+    announce(&config, &endpoints)?;
 
     // what is under way is decided to its end: the loop outlives the server
     let nothing_under_way = async {
@@ -156,6 +154,14 @@ fn endpoints(config: &SiteConfig, bound: SocketAddr, control: &Path) -> Endpoint
     let scheme = if config.devices.tls.is_some() { "https" } else { "http" };
     let (pid, devices) = (std::process::id(), format!("{scheme}://{bound}"));
     Endpoints { pid, devices, control: control.to_owned(), metrics: None }
+}
+
+/// Says where the site is.
+fn announce(config: &SiteConfig, endpoints: &Endpoints) -> Result<(), RunError> {
+    endpoints.write(&config.state).map_err(|error| RunError::Endpoints(config.state.display().to_string(), error))?;
+    info!(site = config.site, devices = %endpoints.devices, "running");
+    warn_if_insecure(config);
+    Ok(())
 }
 
 /// Serves devices until the site is told to stop.

@@ -72,10 +72,12 @@ fn a_namespace_is_deleted_within_moments_although_a_gateway_is_dead_and_no_event
         eventually("a gateway is offered its update", || devices.iter().position(|device| device.poll().is_some()));
     devices[dead].fetch();
     hall.until_adopted("press-fw");
-    // as its controller does: nothing can be created there any more, and everything is deleted
     hall.cluster.kubectl(&["delete", "namespace", "lamplighter", "--wait=false"]);
     let namespace = hall.cluster.get("namespace/lamplighter").unwrap();
     assert_eq!(namespace["status"]["phase"], "Terminating");
+    // nothing can be created there any more; its controller leaves five seconds, and then takes our rights away first
+    std::thread::sleep(Duration::from_secs(5));
+    hall.cluster.kubectl(&["-n", "lamplighter", "delete", "rolebinding/lamplighter"]);
     hall.cluster.kubectl(&["delete", "ota,egw", "--all", "--timeout=30s"]);
     let name = ["press-1", "press-2"][dead];
     assert_eq!(hall.step(name), "Waiting Cancelling", "it may still be at it");

@@ -60,7 +60,9 @@ impl Reply {
             return Self::Json(200, json!({"metadata": {"uid": "0b6f2d1e-00aa-4c51-9f00-0123456789ab"}}));
         }
         match request.line.split(' ').next() {
-            Some("GET") if request.line.contains("watch=1") => Self::Lines(Vec::new()),
+            Some("GET") if request.line.contains("watch=1") || request.line.contains("/watch/") => {
+                Self::Lines(Vec::new())
+            }
             Some("GET") => Self::Json(200, json!({"metadata": {"resourceVersion": "10"}, "items": []})),
             _ => Self::Json(200, json!({})),
         }
@@ -77,6 +79,7 @@ pub fn gateway(name: &str, version: u32) -> Value {
 }
 
 /// A line of a watch.
+#[allow(clippy::needless_pass_by_value, reason = "it is made where it is handed over")]
 pub fn line(what: &str, object: Value) -> Value {
     json!({"type": what, "object": object})
 }

@@ -1,9 +1,8 @@
-//! Which cluster answers, and everything that it has for this site.
+//! Everything that the server has for this site.
 
 use std::fmt::Write;
 
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use serde::Deserialize;
 use serde_json::from_slice;
 use tracing::warn;
 
@@ -11,29 +10,13 @@ use super::connection::Api;
 use super::fault::Fault;
 use super::item::{Guarded, Item, Kind, Page};
 use super::objects::Objects;
-use crate::model::{Labels, Uid};
+use crate::model::Labels;
 use crate::resources::API_VERSION;
 
 /// Larger pages cost memory that never comes back.
 const PAGE: usize = 50;
 /// More objects than these are not one site's.
 const MOST: usize = 10_000;
-
-/// Which cluster answers: the uid of our namespace there.
-pub(super) async fn cluster(api: &Api, objects: &Objects) -> Result<Uid, Fault> {
-    #[derive(Deserialize)]
-    struct Namespace {
-        metadata: Meta,
-    }
-    #[derive(Deserialize)]
-    struct Meta {
-        uid: Uid,
-    }
-    objects.count(false);
-    let body = api.get(&format!("/api/v1/namespaces/{}", api.namespace())).await?;
-    let namespace: Namespace = from_slice(&body).map_err(Fault::garbled)?;
-    Ok(namespace.metadata.uid)
-}
 
 /// Where objects of a kind are; `more` is the rest of the query.
 pub(super) fn path(api: &Api, kind: Kind, selector: &Labels, more: &str) -> String {
