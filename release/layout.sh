@@ -50,6 +50,7 @@ cat >"$work/site/site.yaml" <<-END
 	state: state
 	intake: {manifests: [manifests]}
 	devices: {listen: "127.0.0.1:0", insecure: true}
+	metrics: {listen: "127.0.0.1:0"}
 END
 record at_rest timeout 10 "$binary" run --config "$work/site/site.yaml"
 cluster at_rest_following memory::

@@ -7,6 +7,7 @@ mod file;
 mod gates;
 mod kubernetes;
 mod load;
+mod metrics;
 mod registration;
 mod tls;
 mod tokens;
@@ -31,6 +32,7 @@ pub use file::{Flags, SiteFile};
 pub use gates::TypedGates;
 pub use kubernetes::{Kubernetes, TypedKubernetes};
 pub use load::{Load, TypedConnections, TypedDownloads};
+pub use metrics::TypedMetrics;
 pub use registration::TypedRegistration;
 pub use tls::{Tls, TypedTls};
 pub use tokens::{Tokens, TypedTokens};
@@ -63,6 +65,8 @@ pub struct SiteConfig {
     pub uplink: Uplink,
     /// The API server that it follows.
     pub kubernetes: Kubernetes,
+    /// Where health and figures are served, if they are.
+    pub metrics: Option<SocketAddr>,
 }
 
 /// How gateways are reached, checked.
@@ -154,6 +158,7 @@ pub struct TypedSiteConfig {
     pub gates: Option<TypedGates>,
     pub uplink: Option<TypedUplink>,
     pub kubernetes: Option<TypedKubernetes>,
+    pub metrics: Option<TypedMetrics>,
 }
 
 /// `intake` as typed.
@@ -304,19 +309,22 @@ impl TypedSiteConfig {
             let why = "is a manifest directory or the state directory too; use one of its own, as people write into it";
             return Err(FieldError::new("intake.drops", why));
         }
+        let devices = self.devices.check(base)?;
+        let metrics = self.metrics.unwrap_or_default().check(devices.listen)?;
         Ok(SiteConfig {
             site: self.site,
             time_zone,
             state,
             manifests,
             drops,
-            devices: self.devices.check(base)?,
+            devices,
             control_group: self.control.and_then(|control| control.group),
             disk_reserve: reserve.unwrap_or(SiteConfig::DISK_RESERVE),
             max_in_flight: limits.max_in_flight.unwrap_or(SiteConfig::MAX_IN_FLIGHT),
             gates: self.gates.unwrap_or_default().check()?,
             uplink: self.uplink.unwrap_or_default().check(base)?,
             kubernetes: self.kubernetes.unwrap_or_default().check(base)?,
+            metrics,
         })
     }
 }

@@ -10,6 +10,7 @@ pub mod gate;
 mod inside;
 pub mod intake;
 pub mod kube;
+pub mod metrics;
 pub mod model;
 mod names;
 pub mod resources;

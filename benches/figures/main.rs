@@ -15,6 +15,7 @@ mod process;
 mod quiet;
 mod rate;
 mod rollout;
+mod scrape;
 mod serve;
 mod site;
 mod slow;
@@ -59,6 +60,7 @@ fn main() -> ExitCode {
     }
     let mut group = |what: &str, measure: &dyn Fn(&mut Table)| wants(what).then(|| measure(&mut table));
     group("quiet", &|table| quiet::measure(table, binary));
+    group("scrape", &|_| scrape::measure(binary));
     group("start", &|_| start::measure(binary));
     group("polls", &|table| polls::measure(table, binary));
     group("fresh", &|_| fresh::measure(binary));

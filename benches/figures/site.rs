@@ -90,6 +90,16 @@ impl Site {
         counters(&self.dir.path().join("state/control.sock")).unwrap()[name].as_f64().unwrap()
     }
 
+    /// What `/metrics` says.
+    pub fn scrape(&self) -> String {
+        let file = self.dir.path().join("state/endpoints.json");
+        let endpoints: Value = serde_json::from_slice(&fs::read(file).unwrap()).unwrap();
+        let address = endpoints["metrics"].as_str().unwrap().trim_start_matches("http://");
+        let request = "GET /metrics HTTP/1.1\r\nHost: site\r\n\r\n";
+        let answer = exchange(TcpStream::connect(address).ok(), request).unwrap();
+        answer.split_once("\r\n\r\n").unwrap().1.to_owned()
+    }
+
     /// Puts a file into the manifest directory.
     pub fn put(&self, name: &str, content: &[u8]) {
         fs::write(self.dir.path().join("manifests").join(name), content).unwrap();
@@ -137,6 +147,7 @@ state: {}
 intake: {{manifests: [{}]}}
 devices: {{listen: \"{listen}\", {more} pollInterval: 60s}}
 limits: {{maxInFlight: 1000}}
+metrics: {{listen: \"127.0.0.1:0\"}}
 ",
         state.display(),
         manifests.display(),

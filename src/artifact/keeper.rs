@@ -123,6 +123,11 @@ impl Keeper {
         self.state.borrow().busy.get(digest)?.bytes()
     }
 
+    /// Bytes of artifacts that came over the uplink since the start.
+    pub fn fetched_bytes(&self) -> u64 {
+        self.fetcher.came()
+    }
+
     /// How far it is on its way into the cache, if it is.
     pub fn progress(&self, digest: &Digest) -> Option<Progress> {
         let state = self.state.borrow();

@@ -58,6 +58,7 @@ const AT_START: &[Field] = &[
     ("kubernetes.kubeconfig", |site| file(site.kubernetes.kubeconfig.as_ref())),
     ("kubernetes.siteSelector", |site| labels(&site.kubernetes.selector)),
     ("kubernetes.cluster", |site| or_none(site.kubernetes.cluster.as_ref())),
+    ("metrics.listen", |site| or_none(site.metrics.as_ref())),
 ];
 
 /// The longest value that is shown; scripts and people have the file.
@@ -96,6 +97,7 @@ impl SiteConfig {
             control_group: self.control_group.clone(),
             drops: self.drops.clone(),
             kubernetes: self.kubernetes.clone(),
+            metrics: self.metrics,
             devices,
             ..new
         };

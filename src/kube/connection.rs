@@ -2,7 +2,7 @@
 //!
 //! Every call has a deadline. What it costs in memory is bounded: buffers, bodies and lines have limits.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -20,6 +20,7 @@ use tokio_rustls::TlsConnector;
 
 use super::access::Access;
 use super::fault::Fault;
+use super::requests::{Requests, WATCH, verb};
 use super::settings::Patience;
 
 /// A head and what is read of a body at a time.
@@ -37,6 +38,7 @@ const IDLE: usize = 1;
 pub(super) struct Api {
     access: Access,
     namespace: String,
+    answers: Rc<Requests>,
     idle: RefCell<Vec<Connection>>,
 }
 
@@ -59,9 +61,9 @@ impl Drop for Connection {
 }
 
 impl Api {
-    pub fn new(access: Access, namespace: Option<String>) -> Self {
+    pub fn new(access: Access, namespace: Option<String>, answers: Rc<Requests>) -> Self {
         let namespace = namespace.unwrap_or_else(|| access.namespace.clone());
-        Self { access, namespace, idle: RefCell::default() }
+        Self { access, namespace, answers, idle: RefCell::default() }
     }
 
     pub fn namespace(&self) -> &str {
@@ -74,10 +76,13 @@ impl Api {
 
     /// Asks for something and reads the whole answer, in time. All that is asked this way may be asked twice.
     pub async fn ask(&self, ask: &Ask<'_>) -> Result<Bytes, Fault> {
-        timeout(Patience::ANSWER, self.exchange(ask)).await.unwrap_or(Err(Fault::Silent))
+        let status = Cell::new(None);
+        let answer = timeout(Patience::ANSWER, self.exchange(ask, &status)).await.unwrap_or(Err(Fault::Silent));
+        self.answers.count(verb(&ask.method), status.get());
+        answer
     }
 
-    async fn exchange(&self, ask: &Ask<'_>) -> Result<Bytes, Fault> {
+    async fn exchange(&self, ask: &Ask<'_>, said: &Cell<Option<u16>>) -> Result<Bytes, Fault> {
         let kept = self.idle.borrow_mut().pop().filter(|kept| !kept.sender.is_closed());
         let sent = match kept {
             // the server may have closed it just now, which says nothing
@@ -89,6 +94,7 @@ impl Api {
             None => self.send(self.connect().await?, ask).await?,
         };
         let status = response.status();
+        said.set(Some(status.as_u16()));
         let body = whole(response.into_body()).await?;
         if !connection.sender.is_closed() {
             let mut idle = self.idle.borrow_mut();
@@ -103,7 +109,9 @@ impl Api {
     pub async fn lines(&self, path: &str, until: Instant) -> Result<Lines, Fault> {
         let ask = Ask { method: Method::GET, path, body: None };
         let begin = async { self.send(self.connect().await?, &ask).await };
-        let (connection, response) = timeout(Patience::ANSWER, begin).await.unwrap_or(Err(Fault::Silent))?;
+        let answer = timeout(Patience::ANSWER, begin).await.unwrap_or(Err(Fault::Silent));
+        self.answers.count(WATCH, answer.as_ref().ok().map(|(_, response)| response.status().as_u16()));
+        let (connection, response) = answer?;
         let status = response.status();
         let body = response.into_body();
         if !status.is_success() {

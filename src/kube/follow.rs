@@ -101,7 +101,7 @@ impl<D: Desk> Follower<D> {
 
     async fn connect(&self) -> Result<Shared, Fault> {
         let access = Access::load(self.settings.kubeconfig.as_deref()).await?;
-        Ok(Rc::new(Api::new(access, self.settings.namespace.clone())))
+        Ok(Rc::new(Api::new(access, self.settings.namespace.clone(), self.objects.answers.clone())))
     }
 
     /// As long as one pair of watches. Who answers is asked each time: behind an address another server may stand by now.

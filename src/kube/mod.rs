@@ -15,6 +15,7 @@ mod news;
 mod objects;
 mod patch;
 mod report;
+mod requests;
 mod settings;
 mod watch;
 mod write;

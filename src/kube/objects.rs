@@ -11,6 +11,7 @@ use super::connection::Shared;
 use super::item::{Item, Kind};
 use super::mark::Since;
 use super::news::News;
+use super::requests::Requests;
 use super::settings::Link;
 use crate::model::{ObjectName, Uid};
 
@@ -28,6 +29,9 @@ pub struct Objects {
     link: RefCell<Option<Link>>,
     requests: Cell<u64>,
     writes: Cell<u64>,
+    pub(super) answers: Rc<Requests>,
+    /// What could not be read at all, by kind.
+    undecodable: RefCell<BTreeMap<&'static str, u64>>,
 }
 
 /// An object.
@@ -95,6 +99,27 @@ impl Objects {
     /// Requests and, among these, writes since the start.
     pub fn counts(&self) -> (u64, u64) {
         (self.requests.get(), self.writes.get())
+    }
+
+    /// Requests since the start, by verb and by the code of the answer.
+    pub fn answers(&self) -> Vec<(&'static str, &'static str, u64)> {
+        self.answers.all()
+    }
+
+    /// How many objects could not be read at all since the start, by kind.
+    pub fn undecodable(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        Kind::ALL
+            .map(|kind| (kind.name(), self.undecodable.borrow().get(kind.name()).copied().unwrap_or(0)))
+            .into_iter()
+    }
+
+    pub(super) fn count_undecodable(&self, kind: Kind) {
+        *self.undecodable.borrow_mut().entry(kind.name()).or_default() += 1;
+    }
+
+    /// Objects about which something waits to be written.
+    pub fn waiting(&self) -> usize {
+        self.known.borrow().values().filter(|object| object.dirty || object.busy).count() + self.news.borrow().len()
     }
 
     pub(super) fn count(&self, write: bool) {

@@ -33,6 +33,21 @@ pub enum Link {
     Another(Uid, Uid),
 }
 
+impl Link {
+    /// Every word for it.
+    pub const WORDS: [&str; 4] = ["Trying", "Up", "Down", "Another"];
+
+    /// How it is, in a word.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Trying => "Trying",
+            Self::Up => "Up",
+            Self::Down(_) => "Down",
+            Self::Another(..) => "Another",
+        }
+    }
+}
+
 /// How long things may take. The server is on the same machine or in the same building.
 pub(super) struct Patience;
 

@@ -1,5 +1,7 @@
 //! One watch over the objects of one kind, from where the list ended.
 
+use std::rc::Rc;
+
 use serde::Deserialize;
 use serde_json::{Value, from_slice, from_value};
 use tracing::warn;
@@ -16,6 +18,7 @@ use crate::model::Labels;
 pub(super) struct Watch {
     kind: Kind,
     lines: Lines,
+    objects: Rc<Objects>,
 }
 
 /// What a watch says.
@@ -34,7 +37,7 @@ impl Watch {
     /// Begins where a list or another watch ended.
     pub async fn begin(
         api: &Api,
-        objects: &Objects,
+        objects: &Rc<Objects>,
         kind: Kind,
         selector: &Labels,
         version: &str,
@@ -44,7 +47,7 @@ impl Watch {
         let query = format!("watch=1&allowWatchBookmarks=true&resourceVersion={version}&timeoutSeconds={seconds}");
         objects.count(false);
         let lines = api.lines(&path(api, kind, selector, &query), given_up_after(seconds)).await?;
-        Ok(Self { kind, lines })
+        Ok(Self { kind, lines, objects: objects.clone() })
     }
 
     /// What is said next.
@@ -62,7 +65,10 @@ impl Watch {
                         Ok(item) if away => return Ok(Seen::Away(item.into())),
                         Ok(item) => return Ok(Seen::There(item.into())),
                         // one that nobody can read must not hide the others
-                        Err(error) => warn!(kind = self.kind.name(), %error, "an object of the API is not understood"),
+                        Err(error) => {
+                            self.objects.count_undecodable(self.kind);
+                            warn!(kind = self.kind.name(), %error, "an object of the API is not understood");
+                        }
                     }
                 }
                 "BOOKMARK" => {

@@ -11,6 +11,7 @@ mod controller_id;
 mod digest;
 mod drop;
 mod duration;
+mod durations;
 mod event;
 mod gate;
 mod gate_allowance;
@@ -48,6 +49,7 @@ pub use digest::Digest;
 pub(crate) use digest::hex;
 pub use drop::{Against, Contradiction, DeclaredBy, Dropped};
 pub use duration::{format_duration, parse_duration};
+pub use durations::Durations;
 pub use event::{
     ArtifactFact, Attributes, AttributesMode, Bytes, Client, Event, Execution, Feedback, Finished, Intent, Listing,
     Refusal, Verdict,

@@ -52,6 +52,8 @@ pub enum Query {
     Order(Wanted, String),
     /// What is said in the API about one of its objects. Only what writes there asks.
     Object(ObjectName),
+    /// All figures, for whoever watches over the site. Only the listener for metrics asks.
+    Metrics,
     /// Was a drop with this content accepted at any time? Only the drop directory asks.
     IsDropAccepted(Digest),
 }
@@ -61,6 +63,8 @@ pub enum Query {
 pub enum Answer {
     /// A JSON document.
     Json(Vec<u8>),
+    /// Plain text.
+    Text(String),
     /// There is nothing of this name; what else was meant.
     Nobody(String),
     /// It cannot be done as it was asked; why.
@@ -191,6 +195,8 @@ async fn answer(request: Request<Incoming>, control: Control, uid: Option<u32>) 
     }
     match answer.await {
         Ok(Answer::Json(json)) => json_response(StatusCode::OK, json),
+        // nothing is asked here that would be answered so
+        Ok(Answer::Text(text)) => error(StatusCode::INTERNAL_SERVER_ERROR, &text),
         Ok(Answer::Nobody(why)) => error(StatusCode::NOT_FOUND, &why),
         Ok(Answer::Refused(why)) => error(StatusCode::BAD_REQUEST, &why),
         Ok(Answer::Unreadable(why)) => {

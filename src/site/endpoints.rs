@@ -15,6 +15,9 @@ pub struct Endpoints {
     pub devices: String,
     /// The control socket.
     pub control: PathBuf,
+    /// Health and figures, while they are served.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metrics: Option<String>,
 }
 
 impl Endpoints {

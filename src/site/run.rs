@@ -2,10 +2,13 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
+use std::net::SocketAddr;
+use std::path::Path;
 use std::rc::Rc;
 
+use tokio::net::TcpListener;
 use tokio::sync::{mpsc, oneshot, watch};
-use tokio::task::spawn_local;
+use tokio::task::{JoinHandle, spawn_local};
 use tracing::{info, warn};
 
 use super::api::{self, ApiDesk};
@@ -15,10 +18,13 @@ use super::core::Core;
 use super::credentials::{self, Files, Notices};
 use super::drops::DropDesk;
 use super::endpoints::Endpoints;
+use super::health::Health;
 use super::open::{Open, RunError};
 use super::shell::{Shell, action_base, settings};
 use super::site_file::{self, Standing};
-use super::wanted;
+use super::tally::Tally;
+use super::watchers::WatchersDesk;
+use super::{wanted, watchers};
 use crate::artifact::{Keeper, LeastSpeed, Patience, Uplink};
 use crate::config::{SiteConfig, SiteFile};
 use crate::device::{self, Attendance, Board, Caps, Context, Envelope, Opened, Sink, Strangers, ddi};
@@ -59,6 +65,7 @@ pub async fn run(file: SiteFile, config: SiteConfig, mut stop: watch::Receiver<b
     context.prove_with(tls);
     let api = api::settings(&config).map(|settings| (settings, Objects::new()));
     let notices = Rc::new(Notices::default());
+    let health = Rc::new(Health::new());
     let mut shell = Shell {
         core: Core::rebuild(Default::default(), settings(&config), action_base()),
         store,
@@ -82,7 +89,13 @@ pub async fn run(file: SiteFile, config: SiteConfig, mut stop: watch::Receiver<b
         site_file: standing,
         said_by_file,
         objects: api.as_ref().map(|(_, objects)| objects.clone()),
+        health: health.clone(),
+        tally: Tally::default(),
     };
+    let mut endpoints = endpoints(&config, bound, &socket.0);
+    // the first questions come while it starts
+    let desk = WatchersDesk { health: health.clone(), queries: queries_in.clone() };
+    watch_over(&config, desk, &mut endpoints).await;
 
     // the first step sees what the manifests say, so that an edit made while the site was down counts before any device
     let (files, files_seen) = watch::channel(0);
@@ -120,14 +133,7 @@ pub async fn run(file: SiteFile, config: SiteConfig, mut stop: watch::Receiver<b
         keeper.run(wanted_seen, files_seen, async |event| send(&reports, event).await).await;
     });
     spawn_local(credentials::follow(secret_files, print, context.clone(), notices));
-    let server = spawn_local(device::serve(devices, context, async move {
-        // an error means that nobody can say stop any more
-        let _ = stop.wait_for(|stop| *stop).await;
-        info!("stopping");
-    }));
-    let scheme = if config.devices.tls.is_some() { "https" } else { "http" };
-    let endpoints =
-        Endpoints { pid: std::process::id(), devices: format!("{scheme}://{bound}"), control: socket.0.clone() };
+    let server = serve_devices(devices, context, stop, health);
     endpoints.write(&config.state).map_err(|error| RunError::Endpoints(config.state.display().to_string(), error))?;
     info!(site = config.site, devices = %endpoints.devices, "running");
     warn_if_insecure(&config);
@@ -141,6 +147,45 @@ pub async fn run(file: SiteFile, config: SiteConfig, mut stop: watch::Receiver<b
     drop(socket);
     shell.stop().await;
     Ok(())
+}
+
+/// Where the site can be reached, as far as that is known by now.
+fn endpoints(config: &SiteConfig, bound: SocketAddr, control: &Path) -> Endpoints {
+    let scheme = if config.devices.tls.is_some() { "https" } else { "http" };
+    let (pid, devices) = (std::process::id(), format!("{scheme}://{bound}"));
+    Endpoints { pid, devices, control: control.to_owned(), metrics: None }
+}
+
+/// Serves devices until the site is told to stop.
+fn serve_devices(
+    listener: TcpListener,
+    context: Rc<Context>,
+    mut stop: watch::Receiver<bool>,
+    health: Rc<Health>,
+) -> JoinHandle<()> {
+    health.serves();
+    spawn_local(device::serve(listener, context, async move {
+        // an error means that nobody can say stop any more
+        let _ = stop.wait_for(|stop| *stop).await;
+        health.stops();
+        info!("stopping");
+    }))
+}
+
+/// Listens for those who ask how the site is, now or as soon as it can.
+async fn watch_over(config: &SiteConfig, desk: WatchersDesk, endpoints: &mut Endpoints) {
+    let Some(address) = config.metrics else { return };
+    let listener = watchers::listen(address, &desk.health).await;
+    let bound = listener.as_ref().and_then(|listener| listener.local_addr().ok());
+    endpoints.metrics = bound.map(|bound| format!("http://{bound}"));
+    let (endpoints, state) = (endpoints.clone(), config.state.clone());
+    let late = move |bound| {
+        let endpoints = Endpoints { metrics: Some(format!("http://{bound}")), ..endpoints };
+        if let Err(error) = endpoints.write(&state) {
+            warn!(%error, "endpoints.json does not say where metrics are");
+        }
+    };
+    spawn_local(watchers::serve(address, listener, desk, late));
 }
 
 /// Asks gates what the first of these wants, as far as the second allows.

@@ -16,9 +16,11 @@ use super::clock::Clock;
 use super::control::{Answer, Asked, Query};
 use super::core::{Core, Stepped};
 use super::credentials::Notices;
+use super::health::Health;
 use super::outlook::Outlook;
 use super::report;
 use super::site_file::{Said, Standing};
+use super::tally::{Outcome, Taken, Tally, kinds};
 use super::trouble::Trouble;
 use crate::artifact::Keeper;
 use crate::config::SiteConfig;
@@ -70,6 +72,8 @@ pub(super) struct Shell {
     pub said_by_file: watch::Receiver<Said>,
     /// What is remembered of the API server, if one is followed.
     pub objects: Option<Rc<Objects>>,
+    pub health: Rc<Health>,
+    pub tally: Tally,
 }
 
 /// What woke the loop.
@@ -110,6 +114,9 @@ impl Shell {
                 }
                 Woken::Query((Query::Order(wanted, who), answer)) => {
                     let _ = answer.send(self.order(wanted, who).await);
+                }
+                Woken::Query((Query::Metrics, answer)) => {
+                    let _ = answer.send(Answer::Text(self.figures(events.len()).text()));
                 }
                 Woken::Query((query, answer)) => {
                     let _ = answer.send(self.answer(query).await);
@@ -152,20 +159,28 @@ impl Shell {
             answers.push(answer);
         }
         events.extend(self.presence.borrow_mut().due(now.site));
+        let (taken, begun) = (Taken::of(&events), Instant::now());
         let Stepped { mut batch, outlook, verdicts } = self.core.step(now, events);
+        let (took, kinds) = (begun.elapsed(), kinds(&batch.journal));
         log(&batch);
         let due_soon = outlook.next_due.is_some() && now.site.since(self.saved_at) >= SAVE_EVERY;
         // after trouble only a commit shows that it is over
         let rows = if self.objects.is_some() { batch.journal.clone() } else { Vec::new() };
         if !batch.is_empty() || due_soon || self.trouble.is_some() {
             batch.time = self.clock.saved(now.site);
+            self.health.commits();
             if let Err(error) = self.store.commit(batch).await {
                 // whoever waits for a verdict hears 429
                 drop(answers);
+                self.tally.step(taken, took, Outcome::Failed, &[]);
                 return self.fails(&error);
             }
+            self.health.committed();
             self.saved_at = now.site;
             self.committed.send_modify(|count| *count += 1);
+            self.tally.step(taken, took, Outcome::Committed, &kinds);
+        } else {
+            self.tally.step(taken, took, Outcome::Unchanged, &[]);
         }
         if self.trouble.take().is_some() {
             info!("the store works again");
@@ -222,6 +237,7 @@ impl Shell {
                 "the store fails: nothing moves until it works again, which is tried by itself"
             );
         }
+        self.health.fails(&trouble.why);
         self.trouble = Some(trouble);
     }
 
@@ -295,7 +311,11 @@ impl Shell {
                 let status = report::status(&self.config.site, state, now, progress, drops, self.counters());
                 let link = self.objects.as_deref().and_then(api::notice);
                 serde_json::to_vec(&report::Status {
-                    notices: link.into_iter().chain(self.notices.now()).collect(),
+                    notices: link
+                        .into_iter()
+                        .chain(self.health.deaf.borrow().clone())
+                        .chain(self.notices.now())
+                        .collect(),
                     clock: Some(self.clock.line()),
                     site_file: Some(self.site_file.line(now)),
                     pending: report::pending(&self.devices.strangers.borrow(), state, now),
@@ -304,7 +324,7 @@ impl Shell {
                 })
             }
             // they change what is known, so they were taken out before
-            Query::Accept(..) | Query::Order(..) => return Answer::Refused("ask again".into()),
+            Query::Accept(..) | Query::Order(..) | Query::Metrics => return Answer::Refused("ask again".into()),
             Query::Gateways => serde_json::to_vec(&report::gateways(state)),
             Query::Artifacts => serde_json::to_vec(&report::artifacts(state, |digest| self.keeper.progress(digest))),
             Query::Object(name) => serde_json::to_vec(&report::object(state, self.clock.now(), &name)),

@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
+use std::time::Instant;
 
 use redb::{Builder, Database, DatabaseError, ReadableDatabase, StorageBackend};
 
@@ -110,10 +111,14 @@ impl Db {
         }
         // set first, so that a panic within counts as a failure too
         self.failed = true;
-        self.write(batch).map_err(|error| CommitError::Unknown(Box::new(error)))?;
+        let begun = Instant::now();
+        self.write(batch).map_err(|error| {
+            self.written.commit_failed();
+            CommitError::Unknown(Box::new(error))
+        })?;
         self.failed = false;
         self.has_note &= batch.site.is_none();
-        self.written.committed();
+        self.written.committed(begun.elapsed());
         Ok(())
     }
 

@@ -3,8 +3,11 @@
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use redb::StorageBackend;
+
+use crate::model::Durations;
 
 /// What went to disk so far; shared, cheap to read from any thread, and never reset by reopening.
 #[derive(Debug, Clone, Default)]
@@ -14,7 +17,8 @@ pub struct Written(Arc<Counters>);
 struct Counters {
     bytes: AtomicU64,
     syncs: AtomicU64,
-    commits: AtomicU64,
+    commits: Mutex<Durations>,
+    failed: AtomicU64,
 }
 
 impl Written {
@@ -30,11 +34,25 @@ impl Written {
 
     /// Batches committed.
     pub fn commits(&self) -> u64 {
-        self.0.commits.load(Ordering::Relaxed)
+        self.commit_times().count()
     }
 
-    pub(super) fn committed(&self) {
-        self.0.commits.fetch_add(1, Ordering::Relaxed);
+    /// How long they took, until they were on disk.
+    pub fn commit_times(&self) -> Durations {
+        *lock(&self.0.commits)
+    }
+
+    /// Batches that could not be committed.
+    pub fn failed(&self) -> u64 {
+        self.0.failed.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn committed(&self, took: Duration) {
+        lock(&self.0.commits).add(took);
+    }
+
+    pub(super) fn commit_failed(&self) {
+        self.0.failed.fetch_add(1, Ordering::Relaxed);
     }
 }
 

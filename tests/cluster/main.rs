@@ -11,6 +11,8 @@ mod deletion;
 #[path = "../it/process/device.rs"]
 #[expect(dead_code, reason = "shared with the tests of the process")]
 mod device;
+#[path = "../it/process/exposition.rs"]
+mod exposition;
 mod following;
 mod hall;
 mod memory;

@@ -1,10 +1,15 @@
 //! Weeks without the API server: nothing is undone, what is known goes on, and what was missed is caught up on.
 
 use std::fs;
+use std::net::TcpStream;
+
+use lamplighter::site::Endpoints;
 
 use crate::cluster::Cluster;
 use crate::eventually;
+use crate::exposition::Exposition;
 use crate::hall::{Hall, press, press_fw};
+use crate::wire::{ALL, Request, exchange};
 
 /// A site whose one gateway was offered its update, adopted.
 fn offered() -> Hall {
@@ -28,6 +33,44 @@ fn without_a_reachable_api_it_starts_and_goes_on_from_the_store() {
     hall.cluster.until("egw/press-1", "Ready", "True Updated");
     hall.cluster.until("ota/press-fw", "Ready", "True Done");
     assert_eq!(hall.offers("press-1"), 1, "nothing ran twice");
+}
+
+#[test]
+fn a_site_stays_ready_without_its_api_and_its_figures_tell_of_the_link() {
+    let hall = Hall::following(Cluster::start(), "");
+    hall.site.configure("{listen: \"off\"}", "{listen: \"127.0.0.1:0\"}");
+    hall.start();
+    hall.until_linked();
+    hall.declare(&["press-1"]);
+    hall.until_adopted("press-fw");
+    let ask = |path| {
+        let endpoints = Endpoints::read(&hall.state()).unwrap();
+        let address = endpoints.metrics.unwrap().replace("http://", "");
+        exchange(TcpStream::connect(address).unwrap(), &Request("GET", path, &[("Host", "hall-7")], b""), ALL).unwrap()
+    };
+    let figures = || Exposition::read(&String::from_utf8(ask("/metrics").body).unwrap());
+    let up = eventually("its status and an event are written", || {
+        let figures = figures();
+        let created = "lamplighter_api_requests_total{verb=\"create\",code=\"201\"}";
+        figures.series.contains_key(created).then_some(figures)
+    });
+    let requests =
+        |verb: &str, code: &str| format!("lamplighter_api_requests_total{{verb=\"{verb}\",code=\"{code}\"}}");
+    // the namespace, both lists, both watches, an adoption
+    for (series, least) in [
+        (requests("get", "200"), 3.0),
+        (requests("watch", "200"), 2.0),
+        (requests("patch", "200"), 1.0),
+        ("lamplighter_api_link{state=\"Up\"}".into(), 1.0),
+        ("lamplighter_gateways{presence=\"Never\"}".into(), 1.0),
+    ] {
+        assert!(up.get(&series) >= least, "{series} is {}", up.get(&series));
+    }
+    hall.cluster.down();
+    hall.until_notice("cannot be reached");
+    let down = figures();
+    assert!(down.get("lamplighter_api_link{state=\"Down\"}") > 0.0 && down.get(&requests("get", "none")) > 0.0);
+    assert_eq!(ask("/ready").status, 200);
 }
 
 #[test]

@@ -18,6 +18,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("gate", &["model", "names"]),
     ("intake", &["model", "resources", "inside"]),
     ("kube", &["model", "resources"]),
+    ("metrics", &["model"]),
     ("config", &["model", "resources"]),
     (
         "site",
@@ -32,6 +33,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "gate",
             "intake",
             "kube",
+            "metrics",
             "config",
         ],
     ),
@@ -49,6 +51,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "gate",
             "intake",
             "kube",
+            "metrics",
             "config",
             "site",
             "world",

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
+use lamplighter::metrics::{FAMILIES, Family};
 use lamplighter::model::{FailedReason, ReconcilingReason, SkippedReason, StalledReason, WaitingReason};
 use lamplighter::{config, resources};
 
@@ -40,6 +41,37 @@ fn every_enum_of_reasons_is_among_the_documented_ones() {
         ["WaitingReason", "FailedReason", "SkippedReason", "ReconcilingReason", "StalledReason"],
         "see the test above"
     );
+}
+
+#[test]
+fn every_metric_is_documented_as_it_describes_itself() {
+    let page = read("docs/reference/metrics.md");
+    let labels =
+        |family: &Family| family.labels.iter().map(|label| format!("`{label}`")).collect::<Vec<_>>().join(", ");
+    let row = |family: &&Family| {
+        format!("| `{}` | {} | {} | {} |", family.queried(), family.kind.name(), labels(family), family.help)
+    };
+    let rows: Vec<String> = FAMILIES.iter().map(row).collect();
+    let documented: Vec<&str> = page.lines().filter(|line| line.starts_with("| `lamplighter_")).collect();
+    assert_eq!(documented, rows, "docs/reference/metrics.md");
+    for name in FAMILIES.iter().flat_map(|family| family.labels).filter(|label| **label != "version") {
+        let label = format!("`{name}`");
+        let has_row = |line: &str| line.starts_with("| `") && line.split(" | ").next().unwrap().contains(&label);
+        assert!(page.lines().any(has_row), "docs/reference/metrics.md lacks the values of {label}");
+    }
+}
+
+#[test]
+fn what_operations_says_of_metrics_is_about_those_that_there_are() {
+    let known: BTreeSet<String> = FAMILIES.iter().map(|family| family.queried()).collect();
+    for path in ["docs/operations.md", "docs/kubernetes.md", "docs/measurements.md", "README.md"] {
+        let page = read(path);
+        for (at, _) in page.match_indices("lamplighter_") {
+            let name: String = page[at..].chars().take_while(|c| c.is_ascii_lowercase() || *c == '_').collect();
+            let base = ["_bucket", "_sum", "_count"].into_iter().find_map(|suffix| name.strip_suffix(suffix));
+            assert!(known.contains(base.unwrap_or(&name)), "{path} names {name}");
+        }
+    }
 }
 
 #[test]

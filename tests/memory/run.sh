@@ -78,6 +78,7 @@ else
 		state: state
 		intake: {manifests: [manifests]}
 		devices: {listen: "127.0.0.1:0", insecure: true}
+		metrics: {listen: "127.0.0.1:0"}
 	END
 	idle "no gateway" "$dir/empty" "$IDLE"
 	# of what 500 gateways add only the anonymous part is promised: the rest are pages of the file, as many as were read

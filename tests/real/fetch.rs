@@ -63,7 +63,7 @@ impl Lab {
         fs::create_dir_all(self.path("manifests")).unwrap();
         let site = format!(
             "apiVersion: lamplighter.dev/v1alpha1\nkind: SiteConfig\nsite: fetch\nstate: state\nintake: {{manifests: [manifests]}}\n\
-             devices: {{listen: \"127.0.0.1:0\", insecure: true}}\nuplink: {{{uplink}}}\n"
+             devices: {{listen: \"127.0.0.1:0\", insecure: true}}\nuplink: {{{uplink}}}\nmetrics: {{listen: off}}\n"
         );
         fs::write(self.path("site.yaml"), site).unwrap();
         let rollout = format!(

@@ -194,7 +194,7 @@ impl Site {
         let config = format!(
             "apiVersion: lamplighter.dev/v1alpha1\nkind: SiteConfig\nsite: real\nstate: {dir}/state\n\
              intake: {{manifests: [{dir}/manifests], drops: {dir}/drops}}\n\
-             devices: {{listen: \"{listen}\", {secure}, pollInterval: {poll_interval}}}\n"
+             devices: {{listen: \"{listen}\", {secure}, pollInterval: {poll_interval}}}\nmetrics: {{listen: off}}\n"
         );
         fs::write(self.dir.join("site.yaml"), config).unwrap();
     }

@@ -11,7 +11,7 @@ mod request;
 mod retry_after;
 mod token;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 use std::path::PathBuf;
@@ -66,6 +66,8 @@ pub(super) struct Fetcher {
     resolver: Resolver,
     /// Sources that asked to be left alone, until when, and by which answer.
     left_alone: RefCell<BTreeMap<String, (Instant, StatusCode)>>,
+    /// Bytes of artifacts that came.
+    came: Cell<u64>,
 }
 
 /// One fetch on its way.
@@ -86,7 +88,7 @@ impl Fetcher {
         let (credentials, pace) = (Credentials::new(credentials), Pace::new(bytes_per_second));
         let (ca_files, credentials) = (ca_files.into(), credentials.into());
         let (resolver, left_alone) = (Resolver::new(), RefCell::default());
-        Self { ca_files, credentials, least_speed, pace, resolver, left_alone }
+        Self { ca_files, credentials, least_speed, pace, resolver, left_alone, came: Cell::default() }
     }
 
     /// Other authorities and passwords count from the next fetch on, another limit at once.
@@ -94,6 +96,11 @@ impl Fetcher {
         self.pace.set_rate(uplink.bytes_per_second);
         self.ca_files.replace(uplink.ca_files);
         self.credentials.replace(Credentials::new(uplink.credentials));
+    }
+
+    /// Bytes of artifacts that came over the network, since the start.
+    pub fn came(&self) -> u64 {
+        self.came.get()
     }
 
     /// Brings the artifact from a source in the network into the cache. What came stays when it fails. A source that asked
@@ -199,7 +206,11 @@ impl Fetcher {
                 part.continues(&source, validators)
             })
             .await?;
-        let end = body::pour(response, &self.pace, &self.least_speed, async |bytes| fetch.append(bytes).await).await?;
+        let take = async |bytes: Vec<u8>| {
+            self.came.set(self.came.get() + u64::try_from(bytes.len()).unwrap_or(u64::MAX));
+            fetch.append(bytes).await
+        };
+        let end = body::pour(response, &self.pace, &self.least_speed, take).await?;
         Ok(Some(end))
     }
 

@@ -42,6 +42,10 @@ devices:
 # limits:
 #   diskReserve: 256Mi
 #   maxInFlight: 100
+
+# /live, /ready and /metrics, for this machine; `off`: none
+# metrics:
+#   listen: 127.0.0.1:9797
 "
     )
 }

@@ -142,6 +142,7 @@ devices:
   pollInterval: {}
   offlineAfter: 30s
 limits: {{maxInFlight: 1000}}
+metrics: {{listen: off}}
 ",
             quoted(&self.state()),
             quoted(&self.manifests()),

@@ -66,7 +66,7 @@ pub fn write_site(dir: &Path, uplink: &str, reserve: &str, wanted: &[(&ArtifactS
     std::fs::create_dir_all(dir.join("manifests")).unwrap();
     let site = format!(
         "apiVersion: lamplighter.dev/v1alpha1\nkind: SiteConfig\nsite: fetch\nstate: .\nintake: {{manifests: [manifests]}}\n\
-         devices: {{listen: \"127.0.0.1:0\", insecure: true}}\nlimits: {{diskReserve: {reserve}, maxInFlight: 500}}\nuplink: {{{uplink}}}\n"
+         devices: {{listen: \"127.0.0.1:0\", insecure: true}}\nlimits: {{diskReserve: {reserve}, maxInFlight: 500}}\nuplink: {{{uplink}}}\nmetrics: {{listen: off}}\n"
     );
     std::fs::write(dir.join("site.yaml"), site).unwrap();
     let mut manifest = String::from(

@@ -52,7 +52,7 @@ pub fn digest(bytes: &[u8]) -> String {
 impl Site {
     /// The site file of every site here, before it is changed.
     pub const SITE_FILE: &str = "apiVersion: lamplighter.dev/v1alpha1\nkind: SiteConfig\nsite: hall-7\nstate: state\n\
-        intake: {manifests: [manifests]}\nlimits: {diskReserve: 1Mi}\n\
+        intake: {manifests: [manifests]}\nlimits: {diskReserve: 1Mi}\nmetrics: {listen: \"off\"}\n\
         devices: {listen: 127.0.0.1:0, insecure: true, pollInterval: 1s, offlineAfter: 1m}\n";
 
     /// A directory with a site file and an empty manifest directory.

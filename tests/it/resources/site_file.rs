@@ -62,6 +62,19 @@ fn how_much_a_site_takes_on_and_whom_it_lets_in() {
 }
 
 #[test]
+fn metrics_are_served_on_this_machine_unless_the_site_file_says_otherwise() {
+    let listen = |more: &str| site(&format!("{SITE}{more}\n")).unwrap().metrics.map(|address| address.to_string());
+    for usual in ["", "metrics: {}", "metrics: null"] {
+        assert_eq!(listen(usual).as_deref(), Some("127.0.0.1:9797"), "{usual}");
+    }
+    assert_eq!(listen("metrics: {listen: \"0.0.0.0:9100\"}").as_deref(), Some("0.0.0.0:9100"));
+    assert_eq!(listen("metrics: {listen: \"[::]:9797\"}").as_deref(), Some("[::]:9797"));
+    for none in ["off", "\"off\"", "null", "~"] {
+        assert_eq!(listen(&format!("metrics: {{listen: {none}}}")), None, "{none}");
+    }
+}
+
+#[test]
 fn wrong_site_files_are_refused_with_file_and_field() {
     let devices = |more: &str| SITE.replace("insecure: true", &format!("insecure: true, {more}"));
     for (text, words) in [
@@ -97,6 +110,12 @@ fn wrong_site_files_are_refused_with_file_and_field() {
         (SITE.to_owned() + "uplink: {credentials: {a/b: f}}\n", "uplink.credentials.a/b:"),
         (SITE.to_owned() + "uplink: {credentials: {a: f, A: g}}\n", "the same host"),
         (SITE.to_owned() + "uplink: {credentials: {a: \"\"}}\n", "uplink.credentials.a: should be the path"),
+        (SITE.to_owned() + "metrics: {listen: 9797}\n", "metrics.listen:"),
+        (SITE.to_owned() + "metrics: {listen: \"127.0.0.1:8080\"}\n", "as devices.listen is; use another port"),
+        (
+            SITE.to_owned() + "metrics: {listen: localhost}\n",
+            "metrics.listen: \"localhost\" is neither an address such as 127.0.0.1:9797 nor \"off\"",
+        ),
         (SITE.replace("manifests: [manifests]", "manifests: []"), "intake.manifests: is empty"),
         (SITE.replace("kind: SiteConfig", "kind: Site"), "kind: should be SiteConfig"),
         (SITE.replace("site: hall-7\n", ""), "site: is missing"),
