@@ -16,6 +16,7 @@ mod exposition;
 mod following;
 mod hall;
 mod memory;
+mod monitoring;
 mod offline;
 mod pages;
 mod shipped;
