@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What tests/cluster runs against: a real kube-apiserver, kubectl, and kine, which keeps the server's objects in SQLite. That is
-# what k3s is made of; helm, which renders the chart; glua, which reads what Argo CD reads; and the definitions of k3s, Argo CD and
-# Flux. Built from their Go modules, once per version; prints the directory they are in.
+# what k3s is made of; helm, which renders the chart; glua, which reads what Argo CD reads; what reads alert rules; and the
+# definitions of k3s, Argo CD, Flux and Prometheus' operator. Built from their Go modules, once per version; prints the directory they are in.
 #
 # A directory in KUBEBUILDER_ASSETS is asked first. Needs Go; an older one fetches the toolchain that is needed as a module.
 set -euo pipefail
@@ -11,6 +11,7 @@ KUBE=1.36.3
 KINE=0.17.5
 HELM=4.3.2
 GLUA=1.1.1
+PROMETHEUS=0.316.0
 
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/lamplighter-cluster/$KUBE-$KINE
 mkdir -p "$cache"
@@ -72,19 +73,54 @@ glua() {
 	mv "$work/made-glua" "$cache/glua"
 }
 
+# What `promtool check rules` does, without all else that it brings.
+promrules() {
+	say "building what reads alert rules of Prometheus $PROMETHEUS"
+	mkdir -p "$work/promrules"
+	printf 'module promrules\n\ngo 1.26.0\n\nrequire github.com/prometheus/prometheus v%s\n' "$PROMETHEUS" >"$work/promrules/go.mod"
+	cat >"$work/promrules/main.go" <<-'GO'
+		package main
+
+		import (
+			"fmt"
+			"log/slog"
+			"os"
+
+			"github.com/prometheus/common/model"
+			"github.com/prometheus/prometheus/model/rulefmt"
+			"github.com/prometheus/prometheus/promql/parser"
+		)
+
+		func main() {
+			rules := parser.NewParser(parser.Options{})
+			_, errors := rulefmt.ParseFile(os.Args[1], false, model.UTF8Validation, rules, slog.Default())
+			for _, err := range errors {
+				fmt.Fprintln(os.Stderr, err)
+			}
+			if len(errors) > 0 {
+				os.Exit(1)
+			}
+		}
+	GO
+	build promrules "$work/made-promrules" "" .
+	mv "$work/made-promrules" "$cache/promrules"
+}
+
 # Of kinds that are not ours: module, and where they lie in it.
 DEFINITIONS=(
 	"github.com/k3s-io/helm-controller@v0.17.9 pkg/crds/yaml/generated/helm.cattle.io_helmcharts.yaml"
 	"github.com/argoproj/argo-cd/v3@v3.5.7 manifests/crds/applicationset-crd.yaml"
 	"github.com/fluxcd/source-controller@v1.9.3 config/crd/bases/source.toolkit.fluxcd.io_gitrepositories.yaml"
 	"github.com/fluxcd/kustomize-controller@v1.9.3 config/crd/bases/kustomize.toolkit.fluxcd.io_kustomizations.yaml"
+	"github.com/prometheus-operator/prometheus-operator@v0.85.0 example/prometheus-operator-crd/monitoring.coreos.com_podmonitors.yaml"
+	"github.com/prometheus-operator/prometheus-operator@v0.85.0 example/prometheus-operator-crd/monitoring.coreos.com_prometheusrules.yaml"
 )
 
 has_definitions() { [[ $(cat "$cache/definitions/made-of" 2>/dev/null) == "${DEFINITIONS[*]}" ]]; }
 
 definitions() {
 	local line directory
-	say "fetching the definitions of k3s, Argo CD and Flux"
+	say "fetching the definitions of k3s, Argo CD, Flux and Prometheus' operator"
 	mkdir -p "$work/definitions" "$work/fetch"
 	printf 'module fetch\n' >"$work/fetch/go.mod"
 	for line in "${DEFINITIONS[@]}"; do
@@ -99,12 +135,13 @@ definitions() {
 
 missing=()
 for program in kube-apiserver kubectl; do adopt $program || missing+=("$program"); done
-if ((${#missing[@]})) || ! adopt kine || ! has_helm || ! adopt glua || ! has_definitions; then
+if ((${#missing[@]})) || ! adopt kine || ! has_helm || ! adopt glua || ! adopt promrules || ! has_definitions; then
 	find_go
 	((${#missing[@]} == 0)) || kubernetes "${missing[@]}"
 	adopt kine || kine
 	has_helm || helm
 	adopt glua || glua
+	adopt promrules || promrules
 	has_definitions || definitions
 fi
 echo "$cache"

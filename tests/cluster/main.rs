@@ -22,6 +22,7 @@ mod hall;
 mod link;
 mod main_job;
 mod memory;
+mod monitoring;
 mod offline;
 mod on_the_spot;
 mod pages;

@@ -220,6 +220,7 @@ fn the_chart_refuses_wrong_values_and_names_them() {
         ("image.tag=\"a b\"", "/image/tag"),
         ("image.registry=\"x\"", "registry"),
         ("siteFile.site=\"hall-7\"", "/siteFile"),
+        ("siteFile.metrics.listen=\"off\"", "/siteFile"),
         ("siteFile=[]", "siteFile"),
         ("definitions=\"yes\"", "/definitions"),
         ("tolerations=[{\"key\": \"a\", \"operator\": \"Is\"}]", "/tolerations/0/operator"),

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::eventually;
-use crate::hall::Hall;
+use crate::hall::{Hall, press_fw};
 use crate::pages::{Page, follow};
 
 const DEFINITIONS: [&str; 2] = ["crd/otarollouts.lamplighter.dev", "crd/edgegateways.lamplighter.dev"];
@@ -29,6 +29,9 @@ fn until_gone(hall: &Hall) {
 fn lamplighter_first_then_its_rollouts_wait_for_the_documented_command() {
     let hall = adopted();
     hall.stop();
+    let another =
+        press_fw("2.0.0", "").replace("{name: press-fw}", "{name: other, finalizers: [lamplighter.dev/withdraw]}");
+    hall.cluster.apply(&another);
     delete_definitions(&hall);
     eventually("the rollout is to be deleted", || {
         let rollout = hall.cluster.get("ota/press-fw").expect("it waits for its site");
