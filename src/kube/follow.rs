@@ -121,6 +121,7 @@ impl<D: Desk> Follower<D> {
         let mut rollouts = Watch::begin(api, &self.objects, Kind::Rollout, selector, rollouts).await?;
         let mut services = Watch::begin(api, &self.objects, Kind::Service, selector, services).await?;
         backoff.reset();
+        self.objects.followed.set(Some(found));
         self.objects.api.replace(Some(api.clone()));
         if self.objects.set_link(Link::Up) {
             info!(namespace = api.namespace(), cluster = %found, "the API server is followed");

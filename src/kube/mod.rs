@@ -5,6 +5,7 @@
 
 mod access;
 mod cluster;
+mod config_maps;
 mod connection;
 mod convert;
 mod fault;
@@ -19,6 +20,7 @@ mod settings;
 mod watch;
 mod write;
 
+pub use config_maps::config_maps;
 pub use follow::{Desk, follow};
 pub use news::News;
 pub use objects::Objects;
