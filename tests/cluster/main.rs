@@ -14,6 +14,7 @@ mod device;
 mod eventually;
 mod following;
 mod hall;
+mod memory;
 mod offline;
 #[path = "../it/process/site.rs"]
 #[expect(dead_code, reason = "shared with the tests of the process")]
