@@ -140,6 +140,7 @@ impl<D: Desk> Follower<D> {
         let mut services = Watch::begin(api, &self.objects, Kind::Service, selector, services).await?;
         let mut namespace = namespace::Watch::begin(api, &self.objects).await?;
         backoff.reset();
+        self.objects.followed.set(Some(found));
         self.objects.api.replace(Some(api.clone()));
         if self.objects.set_link(Link::Up) {
             self.objects.shown.borrow_mut().clear();

@@ -4,6 +4,7 @@
 //! object means for a gateway, keep a copy of what the server has, or take its silence for a word.
 
 mod access;
+mod config_maps;
 mod connection;
 mod convert;
 mod fault;
@@ -22,6 +23,7 @@ mod settings;
 mod watch;
 mod write;
 
+pub use config_maps::config_maps;
 pub use follow::{Desk, follow};
 pub use news::News;
 pub use objects::Objects;

@@ -22,6 +22,8 @@ pub struct Objects {
     /// What happened, still to be written as events.
     pub(super) news: RefCell<Vec<News>>,
     pub(super) api: RefCell<Option<Shared>>,
+    /// The cluster behind it.
+    pub(super) followed: Cell<Option<Uid>>,
     /// There may be something to write.
     pub(super) to_write: Notify,
     /// All is to be read again.

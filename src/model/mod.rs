@@ -8,6 +8,7 @@ mod api;
 mod artifact;
 mod ask;
 mod config_fact;
+mod config_source;
 mod controller_id;
 mod digest;
 mod drop;
@@ -49,6 +50,7 @@ pub use ask::Ask;
 pub use config_fact::{
     Config, ConfigFact, ConfigSeen, Mark, RestartResult, RestartWhy, UnitFact, UnitJob, UnitTask, Watched,
 };
+pub use config_source::{ConfigMapSeen, ConfigMaps, ConfigSource};
 pub use controller_id::ControllerId;
 pub use digest::Digest;
 pub(crate) use digest::hex;

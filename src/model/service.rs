@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{AllowedPath, HttpUrl, Invalid, serde_as_text};
+use super::{AllowedPath, ConfigSource, HttpUrl, Invalid, serde_as_text};
 
 /// What people call an `EdgeService`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -24,7 +24,7 @@ impl fmt::Display for ServiceName {
 #[serde(rename_all = "camelCase")]
 pub struct ServiceSpec {
     /// What it reads; not empty.
-    pub config: Vec<ConfigPath>,
+    pub config: Vec<ConfigSource>,
     /// What is restarted.
     pub unit: UnitName,
     /// How.

@@ -43,14 +43,24 @@ pub struct EdgeServiceSpec {
     pub health: Option<ServiceHealth>,
 }
 
-/// A place that configuration comes from.
+/// A place that configuration comes from: one of the two.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(extend("x-kubernetes-validations" = [{
+    "rule": "has(self.path) != has(self.configMap)",
+    "message": "give either path or configMap"
+}]))]
 pub struct ConfigSource {
     /// A file, a directory such as a mounted ConfigMap volume, or some files of one (/etc/edge/*.conf). Absolute;
     /// services.allowPaths of the site file must allow it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 1024), regex(pattern = r"^(/[^/*?]+)*/[^/]+$"))]
-    pub path: String,
+    pub path: Option<String>,
+    /// A ConfigMap in the namespace that the site follows, by its name. It is read through the API server, and keeps its last
+    /// content while that is away.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 253), regex(pattern = r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$"))]
+    pub config_map: Option<String>,
 }
 
 /// What is restarted, and how.

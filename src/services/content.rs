@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use sha2::{Digest as _, Sha256};
 
 use crate::inside::{OpenError, open_inside};
-use crate::model::{ConfigPath, ServiceReason, matches};
+use crate::model::{ConfigMaps, ConfigPath, ServiceReason, matches};
 use crate::watch::around;
 
 /// The most files of one source, and the most bytes of all of them: configuration is small.
@@ -42,6 +42,15 @@ pub(super) struct Look {
     pub dirs: Vec<PathBuf>,
     /// The files themselves, for what may be said about the places in which they lie.
     pub files: Vec<PathBuf>,
+}
+
+impl Look {
+    /// Of a ConfigMap in the API server, if it was read there.
+    pub fn of(name: &str, maps: &ConfigMaps) -> Option<Self> {
+        let (_, seen) = maps.iter().find(|(known, _)| **known == *name)?;
+        let content = seen.clone().map(|files| Content { files, changed: 0 });
+        Some(Self { content, dirs: Vec::new(), files: Vec::new() })
+    }
 }
 
 /// Hashes of files that have not changed since by what the file system says.

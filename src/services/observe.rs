@@ -13,8 +13,8 @@ use tokio::time::{Instant, sleep, timeout};
 use super::content::{Known, Look, look};
 use super::place::{Mounts, silent};
 use crate::model::{
-    Config, ConfigFact, ConfigPath, ConfigSeen, Digest, Event, ServiceAllowance, ServiceName, ServiceReason,
-    ServiceSpec, Watched,
+    Config, ConfigFact, ConfigMaps, ConfigSeen, ConfigSource, Digest, Event, ServiceAllowance, ServiceName,
+    ServiceReason, ServiceSpec, Watched,
 };
 use crate::watch::{Heard, Pace, Watch};
 
@@ -36,6 +36,7 @@ pub struct Wanted {
 pub async fn follow(
     mut wanted: watch::Receiver<Wanted>,
     mut allowance: watch::Receiver<Rc<ServiceAllowance>>,
+    mut maps: watch::Receiver<ConfigMaps>,
     pace: Pace,
     say: impl AsyncFn(Event),
 ) {
@@ -64,6 +65,7 @@ pub async fn follow(
         let task = Task {
             paths: now.services.iter().map(|(_, spec)| spec.config.clone()).collect(),
             allowance: Arc::new(ServiceAllowance::clone(&allowed)),
+            maps: maps.borrow_and_update().clone(),
             fresh,
         };
         let looking = tokio::task::spawn_blocking(move || {
@@ -74,7 +76,8 @@ pub async fn follow(
         let Ok((still, found)) = looking.await else { return };
         eye = still;
         for ((name, spec), found) in now.services.iter().zip(found) {
-            let fact = found.into_fact();
+            // what the API server did not say yet
+            let Some(fact) = found.map(Found::into_fact) else { continue };
             if !said.iter().any(|(other, _, is)| other == name && *is == fact) {
                 said.retain(|(other, ..)| other != name);
                 said.push((name.clone(), spec.clone(), fact.clone()));
@@ -85,6 +88,7 @@ pub async fn follow(
         let changed = tokio::select! {
             changed = wanted.changed() => changed,
             _ = allowance.changed() => Ok(()),
+            _ = maps.changed() => Ok(()),
             news = news(&heard, before, if eye.hears_all { pace.rescan } else { pace.poll }) => {
                 fresh = !news;
                 if news {
@@ -105,8 +109,9 @@ async fn news(heard: &Heard, before: u64, patience: Duration) -> bool {
 }
 
 struct Task {
-    paths: Vec<Vec<ConfigPath>>,
+    paths: Vec<Vec<ConfigSource>>,
     allowance: Arc<ServiceAllowance>,
+    maps: ConfigMaps,
     /// Trust nothing that was read before.
     fresh: bool,
 }
@@ -129,7 +134,7 @@ struct Found {
 }
 
 impl Eye {
-    fn look(&mut self, task: &Task) -> Vec<Found> {
+    fn look(&mut self, task: &Task) -> Vec<Option<Found>> {
         if task.fresh {
             self.known.forget();
             self.mounts = Mounts::now();
@@ -152,12 +157,19 @@ impl Eye {
         task.paths.iter().map(|paths| self.found(paths, &looks, &degraded)).collect()
     }
 
-    fn read(&mut self, task: &Task) -> Vec<(ConfigPath, Look)> {
-        let mut looks: Vec<(ConfigPath, Look)> = Vec::new();
-        for path in task.paths.iter().flatten() {
-            if looks.iter().any(|(known, _)| known == path) {
+    fn read(&mut self, task: &Task) -> Vec<(ConfigSource, Look)> {
+        let mut looks: Vec<(ConfigSource, Look)> = Vec::new();
+        for source in task.paths.iter().flatten() {
+            if looks.iter().any(|(known, _)| known == source) {
                 continue;
             }
+            let path = match source {
+                ConfigSource::Path(path) => path,
+                ConfigSource::ConfigMap(name) => {
+                    looks.extend(Look::of(name, &task.maps).map(|look| (source.clone(), look)));
+                    continue;
+                }
+            };
             let seen = match task.allowance.path(path) {
                 Some(rule) => look(path, rule.base(), &mut self.known),
                 None => {
@@ -165,7 +177,7 @@ impl Eye {
                     Look { content: Err((ServiceReason::PathRefused, why)), dirs: Vec::new(), files: Vec::new() }
                 }
             };
-            looks.push((path.clone(), seen));
+            looks.push((source.clone(), seen));
         }
         looks
     }
@@ -183,11 +195,17 @@ impl Eye {
         })
     }
 
-    fn found(&self, paths: &[ConfigPath], looks: &[(ConfigPath, Look)], degraded: &[(PathBuf, String)]) -> Found {
+    /// None as long as one of its sources was not looked at.
+    fn found(
+        &self,
+        paths: &[ConfigSource],
+        looks: &[(ConfigSource, Look)],
+        degraded: &[(PathBuf, String)],
+    ) -> Option<Found> {
         let (mut hasher, mut keys) = (Sha256::new(), BTreeMap::new());
         let (mut trouble, mut changed, mut late, mut fixed) = (None, 0, None, None);
         for (index, path) in paths.iter().enumerate() {
-            let Some((_, look)) = looks.iter().find(|(known, _)| known == path) else { continue };
+            let (_, look) = looks.iter().find(|(known, _)| known == path)?;
             let is_late = |(dir, _): &&(PathBuf, String)| look.dirs.contains(dir);
             late = late.or_else(|| degraded.iter().find(is_late).map(|(_, why)| why.clone()));
             fixed = fixed.or_else(|| look.files.iter().find_map(|file| self.mounts.fixed(file)));
@@ -209,7 +227,7 @@ impl Eye {
             }
         }
         let config = trouble.map_or_else(|| Ok(Config { hash: Digest::new(hasher.finalize().into()), keys }), Err);
-        Found { config, changed, degraded: late, fixed }
+        Some(Found { config, changed, degraded: late, fixed })
     }
 }
 

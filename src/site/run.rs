@@ -77,7 +77,7 @@ pub async fn run(file: SiteFile, config: SiteConfig, mut stop: watch::Receiver<b
         wanted,
         gates,
         gates_allowed,
-        services: ServiceDesk::start(&config, events_in.clone()),
+        services: ServiceDesk::start(&config, api.as_ref(), events_in.clone()),
         drops: Rc::clone(&shown_drops),
         committed,
         manifests,

@@ -3,4 +3,5 @@
 mod files;
 mod kubelet;
 mod limits;
+mod maps;
 mod seen;

@@ -26,17 +26,17 @@ fn following(name: &str) -> (Hall, Cluster) {
     (hall, cluster)
 }
 
-fn service(name: &str, unit: &str) -> String {
+fn service(config: &str, unit: &str) -> String {
     format!(
         "{{apiVersion: lamplighter.dev/v1alpha1, kind: EdgeService, metadata: {{name: bridge, namespace: lamplighter}}, spec: \
-         {{config: [{{path: /srv/{name}/edge/a.conf}}], restart: {{unit: {unit}}}, settle: 300ms, minInterval: 0s}}}}"
+         {{config: [{{{config}}}], restart: {{unit: {unit}}}, settle: 300ms, minInterval: 0s}}}}"
     )
 }
 
 #[test]
 fn a_service_of_the_api_is_restarted_once_for_a_change_and_its_status_says_so() {
     let (hall, cluster) = following("api");
-    let object = service("api", "api-bridge.service");
+    let object = service("path: /srv/api/edge/a.conf", "api-bridge.service");
     cluster.apply(&object);
     cluster.until("esvc/bridge", "Ready", "True Applied");
     let status = || cluster.get("esvc/bridge").unwrap()["status"].clone();
@@ -69,8 +69,59 @@ fn a_service_of_the_api_is_restarted_once_for_a_change_and_its_status_says_so() 
     cluster.apply(&object);
     restarts(2);
     // the same under a name that the site file does not allow
-    cluster.apply(&service("api", "sshd.service"));
+    cluster.apply(&service("path: /srv/api/edge/a.conf", "sshd.service"));
     cluster.until("esvc/bridge", "Stalled", "True UnitRefused");
     sleep(CALM);
     assert_eq!(hall.starts("bridge"), 3);
+}
+
+fn config_map(text: &str) -> String {
+    format!(
+        "{{apiVersion: v1, kind: ConfigMap, metadata: {{name: modbus, namespace: lamplighter}}, data: {{a.conf: {text}}}}}"
+    )
+}
+
+#[test]
+fn a_config_map_of_the_api_restarts_once_for_each_change_and_never_for_what_happens_to_the_api() {
+    let (hall, cluster) = following("maps");
+    cluster.apply(&service("configMap: modbus", "maps-bridge.service"));
+    hall.until_reason("bridge", "ConfigMissing");
+    cluster.apply(&config_map("plain-A"));
+    hall.until_ready("bridge");
+    // what is no content
+    cluster.kubectl(&["label", "cm/modbus", "a=b"]);
+    sleep(CALM);
+    assert_eq!(hall.starts("bridge"), 1);
+    cluster.apply(&config_map("plain-B"));
+    hall.until_starts("bridge", 2);
+    hall.until_ready("bridge");
+    // errors, silence, another start meanwhile
+    cluster.kubectl(&["delete", "rolebinding/lamplighter"]);
+    sleep(CALM);
+    cluster.down();
+    hall.kill();
+    hall.start();
+    hall.until_reason("bridge", "NotRead");
+    cluster.up();
+    sleep(CALM);
+    cluster.prepare();
+    hall.until_ready("bridge");
+    // deleted, and created again with the same content
+    cluster.kubectl(&["delete", "cm/modbus"]);
+    hall.until_reason("bridge", "ConfigMissing");
+    cluster.apply(&config_map("plain-B"));
+    hall.until_ready("bridge");
+    sleep(CALM);
+    assert_eq!(hall.starts("bridge"), 2);
+    // changed while nobody was there
+    hall.kill();
+    cluster.apply(&config_map("plain-C"));
+    hall.start();
+    hall.until_starts("bridge", 3);
+    hall.until_ready("bridge");
+    sleep(CALM);
+    assert_eq!(hall.starts("bridge"), 3);
+    let why = String::from_utf8(hall.lamplighter("why service/bridge").stdout).unwrap();
+    assert!(why.contains("ConfigMap/modbus") && why.contains("changed: a.conf"), "{why}");
+    hall.sh("! grep -r plain- /srv/maps/state");
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{Checked, duration, parse};
 use crate::model::{self, Check, Health, Method, ServiceName, ServiceSpec, format_duration};
-use crate::resources::{EdgeService, FieldError, RestartMethod, ServiceHealth};
+use crate::resources::{ConfigSource, EdgeService, FieldError, RestartMethod, ServiceHealth};
 
 /// Checks a service.
 pub fn service(object: &EdgeService) -> Checked<(ServiceName, ServiceSpec)> {
@@ -14,14 +14,13 @@ pub fn service(object: &EdgeService) -> Checked<(ServiceName, ServiceSpec)> {
         .clone()
         .ok_or_else(|| FieldError::new("metadata.name", "is missing; it has no default"))?;
     let spec = &object.spec;
-    let mut config: Vec<model::ConfigPath> = Vec::new();
-    for (index, source) in spec.config.iter().enumerate() {
-        let field = format!("spec.config[{index}].path");
-        let path = parse(&field, &source.path)?;
-        if config.contains(&path) {
+    let mut config: Vec<model::ConfigSource> = Vec::new();
+    for (index, typed) in spec.config.iter().enumerate() {
+        let (field, source) = source(&format!("spec.config[{index}]"), typed)?;
+        if config.contains(&source) {
             return Err(FieldError::new(field, "stands there twice; keep one"));
         }
-        config.push(path);
+        config.push(source);
     }
     if config.is_empty() || config.len() > ServiceSpec::MOST_CONFIG {
         let why = format!("has {} entries; give 1 to {}", config.len(), ServiceSpec::MOST_CONFIG);
@@ -45,6 +44,24 @@ pub fn service(object: &EdgeService) -> Checked<(ServiceName, ServiceSpec)> {
         health: spec.health.as_ref().map(health).transpose()?,
     };
     Ok((ServiceName(name), checked))
+}
+
+/// A source, and the field that says it.
+fn source(field: &str, typed: &ConfigSource) -> Checked<(String, model::ConfigSource)> {
+    match (&typed.path, &typed.config_map) {
+        (Some(path), None) => {
+            let field = format!("{field}.path");
+            let path = parse(&field, path)?;
+            Ok((field, model::ConfigSource::Path(path)))
+        }
+        (None, Some(name)) => {
+            let field = format!("{field}.configMap");
+            let map =
+                model::ConfigSource::config_map(name).map_err(|error| FieldError::new(field.as_str(), error.0))?;
+            Ok((field, map))
+        }
+        _ => Err(FieldError::new(field, "should have exactly one of path and configMap")),
+    }
 }
 
 fn health(typed: &ServiceHealth) -> Checked<Health> {

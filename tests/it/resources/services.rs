@@ -43,7 +43,19 @@ fn what_is_wrong_with_a_service_is_said_where_it_is() {
         ("config: [], restart: {unit: a.service}", "spec.config: "),
         ("config: [{path: etc}], restart: {unit: a.service}", "spec.config[0].path: \"etc\" is no absolute path"),
         ("config: [{path: /a}, {path: /a}], restart: {unit: a.service}", "spec.config[1].path: stands there twice"),
-        ("config: [{configMap: a}], restart: {unit: a.service}", "spec.config[0].configMap: is not a known field"),
+        (
+            "config: [{configMap: A}], restart: {unit: a.service}",
+            "spec.config[0].configMap: \"A\" is no name of a ConfigMap",
+        ),
+        ("config: [{}], restart: {unit: a.service}", "spec.config[0]: should have exactly one of path and configMap"),
+        (
+            "config: [{path: /a, configMap: a}], restart: {unit: a.service}",
+            "spec.config[0]: should have exactly one of path and configMap",
+        ),
+        (
+            "config: [{configMap: a}, {configMap: a}], restart: {unit: a.service}",
+            "spec.config[1].configMap: stands there twice",
+        ),
         ("config: [{path: /a}], restart: {unit: a}", "spec.restart.unit: \"a\" is no unit"),
         ("config: [{path: /a}], restart: {unit: a.service, method: Kill}", "spec.restart.method: "),
         ("config: [{path: /a}], restart: {unit: a.service}, settle: 2", "spec.settle: "),

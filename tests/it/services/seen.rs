@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use lamplighter::intake::Pace;
 use lamplighter::model::{
-    Config, ConfigFact, ConfigSeen, Event, Method, ServiceAllowance, ServiceName, ServiceReason, ServiceSpec,
+    Config, ConfigFact, ConfigMaps, ConfigSeen, Event, Method, ServiceAllowance, ServiceName, ServiceReason,
+    ServiceSpec,
 };
 use lamplighter::services::{self, Wanted};
 use tokio::sync::watch;
@@ -30,6 +31,7 @@ pub struct Seen {
     said: Rc<RefCell<Vec<ConfigFact>>>,
     pub wanted: watch::Sender<Wanted>,
     allowed: watch::Sender<Rc<ServiceAllowance>>,
+    pub maps: watch::Sender<ConfigMaps>,
 }
 
 pub fn spec(paths: &[&Path]) -> ServiceSpec {
@@ -50,10 +52,11 @@ pub fn watching(dir: &Path, paths: &[&Path], scene: impl AsyncFnOnce(&Seen)) {
     let (wanted, wanted_seen) = watch::channel(Wanted { again: 0, services });
     let rules = ServiceAllowance { units: vec![], paths: vec![format!("{}/**", dir.display()).parse().unwrap()] };
     let (allowed, allowance) = watch::channel(Rc::new(rules));
-    let seen = Seen { said: Rc::default(), wanted, allowed };
+    let (maps, maps_seen) = watch::channel(ConfigMaps::default());
+    let seen = Seen { said: Rc::default(), wanted, allowed, maps };
     LocalSet::new().block_on(&runtime, async move {
         let said = seen.said.clone();
-        tokio::task::spawn_local(services::observe(wanted_seen, allowance, PACE, async move |event| {
+        tokio::task::spawn_local(services::observe(wanted_seen, allowance, maps_seen, PACE, async move |event| {
             if let Event::Config(_, _, fact) = event {
                 said.borrow_mut().push(fact);
             }
