@@ -149,7 +149,6 @@ fn revision(draft: &mut Draft, identity: Identity, spec: RolloutSpec, origin: De
         rollback_stalled: false,
         conflict: false,
         members: Default::default(),
-        queue: Rc::default(),
         next_due: None,
         windows_said: None,
     };

@@ -7,7 +7,7 @@ mod member;
 mod orders;
 mod rollout;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 pub use action::Action;
@@ -33,6 +33,8 @@ pub struct State {
     pub gateways: BTreeMap<ControllerId, Gateway>,
     /// All rollouts that still matter.
     pub rollouts: BTreeMap<RolloutId, Rollout>,
+    /// Ids not ours that any gateway posted; derived.
+    pub strange_ids: BTreeSet<ActionId>,
     /// Artifacts that were looked for.
     pub artifacts: BTreeMap<Digest, Artifact>,
     /// Drops that were accepted, by the digest of the manifest: the same content changes nothing any more. Newer ones have
