@@ -1,9 +1,11 @@
 //! The brakes: why a member may not be offered its update, or not yet. Nothing else decides this.
 
-use super::approval;
+use std::cell::{Cell, OnceCell};
+
+use super::guard::Guard;
 use super::state::{Gateway, Member, Rollout, State, Step};
-use super::{guard, rollback};
-use crate::model::{ControllerId, Presence, RolloutId, SiteTime, WaitingReason};
+use super::{approval, rollback};
+use crate::model::{Digest, Presence, RolloutId, SiteTime, WaitingReason};
 
 /// How much is under way.
 #[derive(Debug, Clone, Copy, Default)]
@@ -17,16 +19,28 @@ pub(super) struct Load {
 }
 
 impl Load {
-    pub(super) fn of(state: &State, rollout: RolloutId) -> Self {
-        let mut load = Self::default();
-        for (id, other) in &state.rollouts {
-            for member in other.members.values() {
-                load.downloads += u32::from(matches!(member.step, Step::Offered | Step::Downloading));
-                load.site += u32::from(member.step.is_in_flight());
-                load.in_flight += u32::from(*id == rollout && member.step.is_in_flight());
-            }
-        }
-        load
+    pub(super) fn of(state: &State, id: RolloutId) -> Self {
+        let mut own = Self::default();
+        state.rollouts.get(&id).into_iter().flat_map(|rollout| rollout.members.values()).for_each(|m| own.count(m));
+        own.with_others(state, id)
+    }
+
+    /// Counts a member of the rollout itself.
+    pub(super) fn count(&mut self, member: &Member) {
+        self.in_flight += u32::from(member.step.is_in_flight());
+        self.count_elsewhere(member);
+    }
+
+    fn count_elsewhere(&mut self, member: &Member) {
+        self.downloads += u32::from(matches!(member.step, Step::Offered | Step::Downloading));
+        self.site += u32::from(member.step.is_in_flight());
+    }
+
+    /// The load of the rollout's own members with that of all others.
+    pub(super) fn with_others(mut self, state: &State, id: RolloutId) -> Self {
+        let others = state.rollouts.iter().filter(|(other, _)| **other != id);
+        others.flat_map(|(_, other)| other.members.values()).for_each(|member| self.count_elsewhere(member));
+        self
     }
 
     /// The load on one that is under way itself.
@@ -58,59 +72,91 @@ pub(super) fn lets_waves_open(state: &State, rollout: &Rollout) -> bool {
     halt(state, rollout).is_none() && state.has_files(rollout)
 }
 
-/// The brake that holds whatever else is under way: it also takes back an offer that was not fetched.
-pub(super) fn standing(
-    state: &State,
+/// What holds the members of one rollout. What is the same for many of them is found out once.
+#[derive(Debug)]
+pub(super) struct Brakes<'s> {
+    state: &'s State,
     now: SiteTime,
-    (id, rollout): (RolloutId, &Rollout),
-    (gateway_id, member): (&ControllerId, &Member),
-) -> Option<WaitingReason> {
-    let own = own(state, now, (id, rollout), (gateway_id, member));
-    if own == Some(WaitingReason::Cancelling) && member.is_cancelling() {
-        return own;
-    }
-    let halt = if member.reverting { rollback::halt(state, rollout) } else { halt(state, rollout) };
-    [halt, no_file(state, rollout, member), own].into_iter().flatten().min()
+    id: RolloutId,
+    rollout: &'s Rollout,
+    halt: Option<WaitingReason>,
+    pub guard: Guard<'s>,
+    /// Before the freeze.
+    has_files: OnceCell<bool>,
+    /// The file that was looked for last, and whether it is there.
+    last_file: Cell<Option<(Digest, bool)>>,
 }
 
-/// The member's file is not in the cache.
-fn no_file(state: &State, rollout: &Rollout, member: &Member) -> Option<WaitingReason> {
-    let has_file = match rollout.frozen {
-        Some(_) => state.is_verified(&rollout.file_for(member).key.digest),
-        None => state.has_files(rollout),
-    };
-    (!has_file).then_some(WaitingReason::ArtifactNotVerified)
-}
-
-/// The brake on the member itself, whatever holds its rollout, and whether its file is there or not.
-pub(super) fn own(
-    state: &State,
-    now: SiteTime,
-    (id, rollout): (RolloutId, &Rollout),
-    (gateway_id, member): (&ControllerId, &Member),
-) -> Option<WaitingReason> {
-    let gateway = state.gateways.get(gateway_id)?;
-    if member.is_cancelling() {
-        return Some(WaitingReason::Cancelling);
+impl<'s> Brakes<'s> {
+    pub fn of(state: &'s State, now: SiteTime, (id, rollout): (RolloutId, &'s Rollout)) -> Self {
+        Self {
+            state,
+            now,
+            id,
+            rollout,
+            halt: halt(state, rollout),
+            guard: Guard::of(state, rollout),
+            has_files: OnceCell::new(),
+            last_file: Cell::new(None),
+        }
     }
-    let elsewhere =
-        gateway.busy.filter(|busy| *busy != id).and_then(|busy| state.rollouts.get(&busy)?.members.get(gateway_id));
-    let outside = rollout.outside(member);
-    let brakes = [
-        (!gateway.listed, WaitingReason::Unlisted),
-        (is_held(state, gateway), WaitingReason::Held),
-        (gateway.duplicate, WaitingReason::DuplicateIdentity),
-        (gateway.unknown_version, WaitingReason::UnknownVersion),
-        (guard::is_in_doubt(state, rollout, gateway_id, member), WaitingReason::NotComparable),
-        (gateway.unsettled || elsewhere.is_some_and(Member::is_cancelling), WaitingReason::Cancelling),
-        // an order that waits half-way does not keep a gateway from another: what it waits for may never come
-        (elsewhere.is_some_and(|member| !matches!(member.step, Step::Waiting(_))), WaitingReason::ActionOpen),
-        (gateway.presence != Presence::Polling, WaitingReason::Offline),
-        (outside.is_some(), outside.unwrap_or(WaitingReason::OutsideWindow)),
-        (member.retry_at.is_some_and(|at| now < at), member.pause_reason()),
-    ];
-    let wave = if member.reverting { None } else { wave(rollout, member) };
-    first(brakes).into_iter().chain(wave).min()
+
+    /// The brake that holds whatever else is under way: it also takes back an offer that was not fetched.
+    pub fn standing(&self, gateway: &'s Gateway, member: &Member) -> Option<WaitingReason> {
+        let own = self.own(gateway, member);
+        if own == Some(WaitingReason::Cancelling) && member.is_cancelling() {
+            return own;
+        }
+        let halt = if member.reverting { rollback::halt(self.state, self.rollout) } else { self.halt };
+        [halt, self.no_file(member), own].into_iter().flatten().min()
+    }
+
+    /// The member's file is not in the cache.
+    fn no_file(&self, member: &Member) -> Option<WaitingReason> {
+        let has_file = match self.rollout.frozen {
+            Some(_) => self.is_verified(self.rollout.file_for(member).key.digest),
+            None => *self.has_files.get_or_init(|| self.state.has_files(self.rollout)),
+        };
+        (!has_file).then_some(WaitingReason::ArtifactNotVerified)
+    }
+
+    fn is_verified(&self, digest: Digest) -> bool {
+        if let Some((last, verified)) = self.last_file.get()
+            && last == digest
+        {
+            return verified;
+        }
+        let verified = self.state.is_verified(&digest);
+        self.last_file.set(Some((digest, verified)));
+        verified
+    }
+
+    /// The brake on the member itself, whatever holds its rollout, and whether its file is there or not.
+    pub fn own(&self, gateway: &'s Gateway, member: &Member) -> Option<WaitingReason> {
+        let (state, rollout) = (self.state, self.rollout);
+        if member.is_cancelling() {
+            return Some(WaitingReason::Cancelling);
+        }
+        let id = &gateway.spec.controller_id;
+        let busy = gateway.busy.filter(|busy| *busy != self.id);
+        let elsewhere = busy.and_then(|busy| state.rollouts.get(&busy)?.members.get(id));
+        let outside = rollout.outside(member);
+        let brakes = [
+            (!gateway.listed, WaitingReason::Unlisted),
+            (is_held(state, gateway), WaitingReason::Held),
+            (gateway.duplicate, WaitingReason::DuplicateIdentity),
+            (gateway.unknown_version, WaitingReason::UnknownVersion),
+            (self.guard.is_in_doubt(gateway, member), WaitingReason::NotComparable),
+            (gateway.unsettled || elsewhere.is_some_and(Member::is_cancelling), WaitingReason::Cancelling),
+            // an order that waits half-way does not keep a gateway from another: what it waits for may never come
+            (elsewhere.is_some_and(|member| !matches!(member.step, Step::Waiting(_))), WaitingReason::ActionOpen),
+            (gateway.presence != Presence::Polling, WaitingReason::Offline),
+            (outside.is_some(), outside.unwrap_or(WaitingReason::OutsideWindow)),
+            (member.retry_at.is_some_and(|at| self.now < at), member.pause_reason()),
+        ];
+        let wave = if member.reverting { None } else { wave(rollout, member) };
+        first(brakes).into_iter().chain(wave).min()
+    }
 }
 
 /// Its wave has not opened; a joiner's turn comes after the last.

@@ -1,11 +1,12 @@
 //! What happens when a member's time is up.
 
 use super::attempt::Then;
+use super::beside;
 use super::download;
 use super::draft::Draft;
 use super::silence::is_excused;
-use super::state::{Member, Step};
-use crate::model::{ControllerId, FailedReason, Presence, RolloutId, SkippedReason, WaitingReason};
+use super::state::{Gateway, Member, Step};
+use crate::model::{ControllerId, FailedReason, Presence, RolloutId, SiteTime, SkippedReason, WaitingReason};
 
 /// So many offers may lie unfetched; then the member failed.
 const MOST_UNFETCHED: u8 = 3;
@@ -17,13 +18,13 @@ pub(super) fn run(draft: &mut Draft, id: RolloutId) {
     if state.site.silence.is_some() {
         return;
     }
-    let is_due = |member: &Member| member.deadline().is_some_and(|at| at <= now);
-    let excused = |id: &ControllerId, member: &Member| {
+    let excused = |gateway: &Gateway, member: &Member| {
         let judged = member.may_fail_silent() && !member.is_cancelling();
-        judged && state.gateways.get(id).is_some_and(|gateway| is_excused(state, gateway, member.deadline(), now))
+        judged && is_excused(state, gateway, member.deadline(), now)
     };
-    let due = rollout.members.iter().filter(|(id, member)| is_due(member) && !excused(id, member));
-    let due: Vec<_> = due.map(|(id, m)| (id.clone(), m.step)).collect();
+    let members = beside::members(&state.gateways, rollout);
+    let due = members.filter(|(_, gateway, member)| is_due(member, now) && !excused(gateway, member));
+    let due: Vec<_> = due.map(|(id, _, member)| (id.clone(), member.step)).collect();
     for (gateway, step) in due {
         match step {
             Step::Offered => not_fetched(draft, id, &gateway),
@@ -41,6 +42,15 @@ pub(super) fn run(draft: &mut Draft, id: RolloutId) {
         }
     }
     gone_after_fetching(draft, id);
+}
+
+/// May a member's time be up?
+pub(super) fn concerns(gateway: &Gateway, member: &Member, now: SiteTime) -> bool {
+    is_due(member, now) || is_gone(gateway, member)
+}
+
+fn is_due(member: &Member, now: SiteTime) -> bool {
+    member.deadline().is_some_and(|at| at <= now)
 }
 
 /// An offer lay for two intervals although the gateway polls.
@@ -72,25 +82,21 @@ fn half_way(draft: &mut Draft, id: RolloutId, gateway: &ControllerId) {
 fn gone_after_fetching(draft: &mut Draft, id: RolloutId) {
     let Some(rollout) = draft.state.rollouts.get(&id) else { return };
     let (state, now) = (&*draft.state, draft.now.site);
-    let offline = |gateway: &ControllerId| {
-        let gateway = state.gateways.get(gateway);
-        gateway.is_some_and(|gateway| gateway.presence == Presence::Offline && !is_excused(state, gateway, None, now))
-    };
     // hidden half-way on somebody's word, or with a deadline since
     let excused = |member: &Member| {
         let order = member.open_action();
         matches!(member.step, Step::Waiting(_)) && order.is_some_and(|order| order.hidden || order.deadline.is_some())
     };
-    let gone: Vec<_> = rollout
-        .members
-        .iter()
-        .filter(|(gateway, member)| {
-            let waits = matches!(member.step, Step::Waiting(_) | Step::Offered) && !excused(member);
-            waits && member.ever_fetched() && offline(gateway)
-        })
-        .map(|(gateway, member)| (gateway.clone(), member.message.clone()))
-        .collect();
-    for (gateway, message) in gone {
+    let gone = beside::members(&state.gateways, rollout).filter(|(_, gateway, member)| {
+        is_gone(gateway, member) && !excused(member) && !is_excused(state, gateway, None, now)
+    });
+    let gone = gone.map(|(id, _, member)| (id.clone(), member.message.clone()));
+    for (gateway, message) in gone.collect::<Vec<_>>() {
         draft.fail_attempt(id, &gateway, FailedReason::NoFeedback, message, Then::Stop);
     }
+}
+
+fn is_gone(gateway: &Gateway, member: &Member) -> bool {
+    let waits = matches!(member.step, Step::Waiting(_) | Step::Offered);
+    waits && member.ever_fetched() && gateway.presence == Presence::Offline
 }

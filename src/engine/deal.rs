@@ -146,7 +146,6 @@ pub(super) fn edited(draft: &mut Draft, id: RolloutId) {
         if let Some(frozen) = &mut rollout.frozen {
             frozen.waves = waves;
         }
-        rollout.requeue();
     });
     if let Some(ignored) = draft.state.rollouts.get(&id).and_then(ignored) {
         draft.note_rollout(What::ChangeIgnored, id, ignored);

@@ -173,7 +173,6 @@ fn revision(
         rollback_stalled: false,
         conflict: false,
         members: Default::default(),
-        queue: Rc::default(),
         next_due: None,
         windows_said: None,
     };

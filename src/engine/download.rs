@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use super::attempt::Then;
+use super::brake::{Brakes, Load};
+use super::conflict;
 use super::draft::Draft;
 use super::room::Room;
 use super::settle::settle;
 use super::state::{Rollout, Served, Step};
-use super::{brake, conflict};
 use crate::model::{ActionId, Bytes, ControllerId, Digest, FailedReason, RolloutId, Verdict, What};
 
 /// What was served is remembered for so many artifacts per gateway.
@@ -28,9 +29,11 @@ pub(super) fn fetched(draft: &mut Draft, id: &ControllerId, action: ActionId) ->
         return Verdict::Withdrawn;
     }
     let now = draft.now.site;
-    let standing = brake::standing(draft.state, now, (rollout_id, rollout), (id, member));
-    let room = || Room::of(draft.state, rollout_id).brake(draft.state, now, rollout, id, true);
-    if let Some(reason) = standing.or_else(room) {
+    let brakes = Brakes::of(draft.state, now, (rollout_id, rollout));
+    let Some(gateway) = draft.state.gateways.get(id) else { return Verdict::Withdrawn };
+    let load = || Load::of(draft.state, rollout_id);
+    let room = || Room::of(draft.state, rollout, load()).brake(now, gateway, true);
+    if let Some(reason) = brakes.standing(gateway, member).or_else(room) {
         draft.withdraw(rollout_id, id, reason);
         return Verdict::Withdrawn;
     }

@@ -22,6 +22,8 @@ pub struct Draft<'s> {
     pub(super) now: Now,
     /// A gateway stopped polling in this step.
     pub(super) fell_silent: bool,
+    /// How often something was changed on which decisions rest: what was found out before the last time may be wrong.
+    pub(super) edits: u64,
     changes: Changes,
 }
 
@@ -52,6 +54,8 @@ pub struct Changes {
     pub journal: Vec<JournalEntry>,
     /// Gateways whose view on the board may have changed, saved or not.
     pub seen: BTreeSet<ControllerId>,
+    /// Anything may have changed.
+    everything: bool,
     /// Rollouts that `settle` must look at.
     pub(super) touched: BTreeSet<RolloutId>,
     /// Services that `settle` must look at.
@@ -63,7 +67,7 @@ pub struct Changes {
 impl<'s> Draft<'s> {
     /// Takes the state into a step.
     pub fn new(state: &'s mut State, now: Now) -> Self {
-        Self { state, now, fell_silent: false, changes: Changes::default() }
+        Self { state, now, fell_silent: false, edits: 0, changes: Changes::default() }
     }
 
     /// Ends the step.
@@ -76,6 +80,7 @@ impl<'s> Draft<'s> {
     }
 
     pub(super) fn touch_all(&mut self) {
+        self.changes.everything = true;
         self.changes.touched.extend(self.state.rollouts.keys());
     }
 
@@ -88,6 +93,7 @@ impl<'s> Draft<'s> {
 
     /// A gateway changed: every rollout that has it, or might take it, must be looked at.
     pub(super) fn touch_gateway(&mut self, id: &ControllerId) {
+        self.edits += 1;
         self.changes.seen.insert(id.clone());
         self.changes.stirred = true;
         let Some(gateway) = self.state.gateways.get(id) else { return };
@@ -109,6 +115,13 @@ impl<'s> Draft<'s> {
         self.changes.told.insert(object);
     }
 
+    /// The gateways of which something has changed in this step, or of what they are of a rollout; none: it may be all.
+    pub(super) fn changed(&self, rollout: RolloutId) -> Option<&BTreeSet<ControllerId>> {
+        let all = self.changes.everything || self.changes.rollouts.contains(&rollout);
+        // from so many on a walk is cheaper than looking each up
+        (!all && self.changes.seen.len() < self.state.gateways.len() / 8).then_some(&self.changes.seen)
+    }
+
     pub(super) fn take_touched(&mut self) -> BTreeSet<RolloutId> {
         std::mem::take(&mut self.changes.touched)
     }
@@ -119,6 +132,7 @@ impl<'s> Draft<'s> {
 
     pub(super) fn edit_site(&mut self, edit: impl FnOnce(&mut Site)) {
         edit(&mut self.state.site);
+        self.edits += 1;
         self.changes.site = true;
     }
 
@@ -169,6 +183,7 @@ impl<'s> Draft<'s> {
     pub(super) fn edit_rollout(&mut self, id: RolloutId, edit: impl FnOnce(&mut Rollout)) {
         if let Some(rollout) = self.state.rollouts.get_mut(&id) {
             edit(rollout);
+            self.edits += 1;
             self.changes.rollouts.insert(id);
             self.touch(id);
         }
@@ -192,12 +207,14 @@ impl<'s> Draft<'s> {
 
     pub(super) fn add_rollout(&mut self, id: RolloutId, rollout: Rollout) {
         self.state.rollouts.insert(id, rollout);
+        self.edits += 1;
         self.changes.rollouts.insert(id);
         self.touch(id);
     }
 
     pub(super) fn remove_rollout(&mut self, id: RolloutId) {
         if let Some(rollout) = self.state.rollouts.remove(&id) {
+            self.edits += 1;
             self.changes.rollouts.insert(id);
             self.changes.stirred = true;
             rollout.spec.files().for_each(|file| self.name_artifact(file));
@@ -217,6 +234,7 @@ impl<'s> Draft<'s> {
         if *member == before {
             return;
         }
+        self.edits += 1;
         let after = member.step;
         let still_waits = matches!((before.step, after), (Step::Waiting(_), Step::Waiting(_)));
         let only_reason = still_waits && Member { step: before.step, ..member.clone() } == before;
@@ -267,6 +285,7 @@ impl<'s> Draft<'s> {
         if let Some(rollout) = self.state.rollouts.get_mut(&rollout) {
             rollout.members.remove(id);
         }
+        self.edits += 1;
         self.changes.members.insert((rollout, id.clone()));
         self.changes.stirred = true;
         self.touch(rollout);
@@ -390,9 +409,8 @@ impl<'s> Draft<'s> {
 
     /// The next id for an order: never one that a gateway ever named by itself.
     pub(super) fn next_action_id(&mut self) -> ActionId {
-        let strange = |id| self.state.gateways.values().any(|gateway| gateway.strange_ids.contains(&id));
         let mut id = self.state.site.action_next;
-        while strange(id) {
+        while self.state.strange_ids.contains(&id) {
             id = id.next();
         }
         self.edit_site(|site| site.action_next = id.next());

@@ -24,7 +24,7 @@ pub fn because(state: &State, now: SiteTime, rollout_id: RolloutId, id: &Control
                 )
             })
         }
-        WaitingReason::Spread | WaitingReason::MinHealthy => Groups::of(state, rollout)?.numbers(state, id, reason),
+        WaitingReason::Spread | WaitingReason::MinHealthy => Groups::of(state, rollout)?.numbers(id, reason),
         WaitingReason::Gate => gate::explained(state, now, rollout, id),
         _ => None,
     }

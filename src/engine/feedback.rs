@@ -152,6 +152,7 @@ pub(super) fn strange(draft: &mut Draft, id: &ControllerId, action: ActionId) ->
     }
     let artifacts: Vec<_> = draft.state.rollouts.values().map(|r| r.spec.artifact.key.name.as_str()).collect();
     let reports = artifacts.iter().any(|name| draft.state.settings.version_of(gateway, name).is_some());
+    draft.state.strange_ids.insert(action);
     draft.edit_gateway(id, |gateway| {
         gateway.strange_ids.push(action);
         gateway.unknown_version |= !reports;

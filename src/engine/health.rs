@@ -1,7 +1,5 @@
 //! Healthy: may others be touched because this gateway is there?
 
-use std::collections::BTreeSet;
-
 use super::brake;
 use super::state::{Gateway, Member, State, Step};
 use crate::model::{ControllerId, Presence};
@@ -23,14 +21,8 @@ pub(super) fn unfit(state: &State, gateway: &Gateway) -> Option<&'static str> {
 
 /// From the offer on until its order is closed for good, a gateway is at work; one that ever fetched an order may be
 /// installing it as long as that is open.
-fn is_at_work(member: &Member) -> bool {
+pub(super) fn is_at_work(member: &Member) -> bool {
     member.step.is_in_flight() || member.open_action().is_some_and(|order| order.ever_fetched)
-}
-
-/// Every gateway that is at work for any rollout, or has a link in sight.
-pub(super) fn at_work(state: &State) -> BTreeSet<ControllerId> {
-    let members = state.rollouts.values().flat_map(|rollout| &rollout.members);
-    members.filter(|(_, member)| is_at_work(member)).map(|(id, _)| id.clone()).collect()
 }
 
 /// What a gateway is at, if it is at work; completes "gw-1 …".

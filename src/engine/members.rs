@@ -1,6 +1,6 @@
 //! Who belongs to a rollout.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::draft::Draft;
 use super::sequence::order_key;
@@ -10,10 +10,7 @@ use crate::model::{ControllerId, RolloutId, SkippedReason};
 
 /// Brings the members in line with the selector: freely before the freeze, by joiners and skips after it.
 pub(super) fn sync(draft: &mut Draft, id: RolloutId) {
-    let Some(rollout) = draft.state.rollouts.get(&id) else { return };
-    if rollout.replaced || is_in_line(&draft.state.gateways, rollout) {
-        return;
-    }
+    let Some(rollout) = draft.state.rollouts.get(&id).filter(|rollout| !rollout.replaced) else { return };
     let (frozen, spec) = (rollout.frozen.is_some(), rollout.spec.clone());
     let selected: BTreeSet<_> = draft
         .state
@@ -21,8 +18,8 @@ pub(super) fn sync(draft: &mut Draft, id: RolloutId) {
         .iter()
         .filter(|(id, gateway)| {
             // one that is no longer listed does not become a member, and stays one only after the freeze
-            let may = gateway.listed || (frozen && rollout.members.contains_key(*id));
-            may && is_meant(rollout, id, gateway)
+            let step = rollout.members.get(*id).map(|member| member.step);
+            (gateway.listed || (frozen && step.is_some())) && is_meant(rollout, gateway, step)
         })
         .map(|(id, _)| id.clone())
         .collect();
@@ -33,7 +30,6 @@ pub(super) fn sync(draft: &mut Draft, id: RolloutId) {
         Some(_) => true,
     };
     let new: Vec<_> = selected.into_iter().filter(|id| !known(id)).collect();
-    let changed = !gone.is_empty() || !new.is_empty();
     for gateway in new {
         let key = order_key(&spec.artifact.key.name, spec.artifact.key.version.as_str(), gateway.as_str());
         let member = Member::new(key, frozen, draft.now.site);
@@ -49,18 +45,12 @@ pub(super) fn sync(draft: &mut Draft, id: RolloutId) {
             draft.skip(id, &gateway, SkippedReason::NotSelected);
         }
     }
-    if changed && let Some(rollout) = draft.state.rollouts.get_mut(&id) {
-        rollout.requeue();
-    }
 }
 
 /// Does the selector mean a gateway? What one reports makes it a member; once the members are frozen it lets none go.
-fn is_meant(rollout: &Rollout, id: &ControllerId, gateway: &Gateway) -> bool {
+fn is_meant(rollout: &Rollout, gateway: &Gateway, step: Option<Step>) -> bool {
     let (selector, labels) = (&rollout.spec.selector, &gateway.spec.labels);
-    let stays = || {
-        let step = rollout.members.get(id).map(|member| member.step);
-        step.is_some_and(|step| step != Step::Skipped(SkippedReason::NotSelected)) && selector.keeps(labels)
-    };
+    let stays = || step.is_some_and(|step| step != Step::Skipped(SkippedReason::NotSelected)) && selector.keeps(labels);
     selector.selects(labels, &gateway.attributes) || (rollout.frozen.is_some() && stays())
 }
 
@@ -85,15 +75,13 @@ fn join(draft: &mut Draft, id: RolloutId, gateway: &ControllerId) {
     }
 }
 
-/// Nothing to do, as nearly always: told in one walk over both, without a look-up or an allocation.
-fn is_in_line(gateways: &BTreeMap<ControllerId, Gateway>, rollout: &Rollout) -> bool {
-    let frozen = rollout.frozen.is_some();
-    let mut members = rollout.members.iter().peekable();
-    gateways.iter().all(|(id, gateway)| {
-        let member = members.next_if(|(member, _)| *member == id).map(|(_, member)| member.step);
-        let may = gateway.listed || (frozen && member.is_some());
-        let selected = may && is_meant(rollout, id, gateway);
-        match member {
+/// Has the selector nothing to say to a gateway, which is a member or not? That is so of nearly all, nearly always.
+pub(super) fn is_in_line(rollout: &Rollout, gateway: &Gateway, member: Option<&Member>) -> bool {
+    let (frozen, step) = (rollout.frozen.is_some(), member.map(|member| member.step));
+    let may = gateway.listed || (frozen && step.is_some());
+    let selected = may && is_meant(rollout, gateway, step);
+    rollout.replaced
+        || match step {
             None | Some(Step::Skipped(SkippedReason::NotSelected)) => !selected,
             Some(Step::Waiting(_) | Step::Offered) => selected,
             Some(Step::Skipped(SkippedReason::NoVariant)) if selected => {
@@ -101,7 +89,6 @@ fn is_in_line(gateways: &BTreeMap<ControllerId, Gateway>, rollout: &Rollout) -> 
             }
             Some(_) => selected || frozen,
         }
-    })
 }
 
 /// Nothing is under way for it; a cancelled order is only dropped once the gateway says so.

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::approval::{self, is_approved};
-use super::brake::{self, Load};
+use super::brake::{self, Brakes, Load};
 use super::draft::Draft;
 use super::state::{Frozen, Member, Rollout, State, Step, Wave};
 use super::{deal as waves_of, declare, guard, members, target, window};
@@ -80,9 +80,11 @@ pub fn plan(state: &State, id: RolloutId, now: SiteTime) -> Option<Plan<'_>> {
     }
     let no_file = || (!state.has_files(rollout)).then_some(WaitingReason::ArtifactNotVerified);
     let halt = brake::halt(state, rollout).or_else(no_file);
+    let brakes = Brakes::of(state, now, (id, &opened));
     let planned = |gateway: &'_ ControllerId, gate: Option<WaitingReason>| -> Option<Planned<'_>> {
         let (gateway, member) = rollout.members.get_key_value(gateway)?;
-        let then = brake::own(state, now, (id, &opened), (gateway, opened.members.get(gateway)?));
+        let then = state.gateways.get(gateway).zip(opened.members.get(gateway));
+        let then = then.and_then(|(gateway, member)| brakes.own(gateway, member));
         Some(judged(state, rollout, (gateway, member), (halt, gate, then)))
     };
     let gates: Vec<_> = (0..waves.len()).map(|at| gate(rollout, &waves, at)).collect();
@@ -113,13 +115,13 @@ pub fn plan(state: &State, id: RolloutId, now: SiteTime) -> Option<Plan<'_>> {
 
 /// The plan as it is frozen, or as it would be, and the wave of each member in the order in which they are offered.
 fn waves<'s>(state: &State, rollout: &'s Rollout) -> (Frozen, Vec<(&'s ControllerId, Option<u16>)>) {
-    let queue = rollout.queue.iter().filter_map(|id| rollout.members.get_key_value(id));
+    let members = rollout.in_order().into_iter();
     if let Some(frozen) = &rollout.frozen {
-        return (frozen.clone(), queue.map(|(id, member)| (id, member.wave)).collect());
+        return (frozen.clone(), members.map(|(id, member)| (id, member.wave)).collect());
     }
     let (drawn, places) = waves_of::draw_up(state, rollout);
     let places: BTreeMap<_, _> = places.into_iter().collect();
-    (drawn, queue.map(|(id, _)| (id, places.get(id).copied())).collect())
+    (drawn, members.map(|(id, _)| (id, places.get(id).copied())).collect())
 }
 
 /// What keeps a wave from being open: nothing, of the first before the freeze, if nobody has to approve it.

@@ -20,11 +20,15 @@ pub(super) fn run(draft: &mut Draft, id: RolloutId) {
     for gateway in back {
         draft.send_back(id, &gateway);
     }
-    let Some(rollout) = draft.state.rollouts.get_mut(&id) else { return };
+    let Some(rollout) = draft.state.rollouts.get(&id) else { return };
     let failed = rollout.members.values().filter(|member| member.reverting && matches!(member.step, Step::Failed(_)));
     let failed = u32::try_from(failed.count()).unwrap_or(u32::MAX);
     let total = rollout.frozen.as_ref().map_or(0, |frozen| frozen.total);
-    rollout.rollback_stalled = failed >= rollout.spec.strategy.max_failures.of(total);
+    let stalled = failed >= rollout.spec.strategy.max_failures.of(total);
+    if let Some(rollout) = draft.state.rollouts.get_mut(&id).filter(|rollout| rollout.rollback_stalled != stalled) {
+        rollout.rollback_stalled = stalled;
+        draft.edits += 1;
+    }
 }
 
 /// The limit is reached. What was proven to its end is not taken back by what becomes of latecomers.

@@ -4,14 +4,16 @@
 use super::brake::{self, Load};
 use super::gate;
 use super::spread::Groups;
-use super::state::{Rollout, State};
-use crate::model::{ControllerId, RolloutId, SiteTime, WaitingReason};
+use super::state::{Gateway, Rollout, State};
+use crate::model::{SiteTime, WaitingReason};
 
 /// What is under way, as one rollout must look at it. Counted once, and kept up while it offers.
 #[derive(Debug)]
-pub(super) struct Room {
+pub(super) struct Room<'s> {
+    state: &'s State,
+    rollout: &'s Rollout,
     load: Load,
-    groups: Option<Groups>,
+    groups: Option<Groups<'s>>,
 }
 
 impl WaitingReason {
@@ -21,33 +23,42 @@ impl WaitingReason {
     }
 }
 
-impl Room {
-    pub fn of(state: &State, id: RolloutId) -> Self {
-        let groups = state.rollouts.get(&id).and_then(|rollout| Groups::of(state, rollout));
-        Self { load: Load::of(state, id), groups }
+impl<'s> Room<'s> {
+    pub fn of(state: &'s State, rollout: &'s Rollout, load: Load) -> Self {
+        Self { state, rollout, load, groups: Groups::of(state, rollout) }
+    }
+
+    /// There is no place for anybody more, whoever it is.
+    pub fn full(&self) -> Option<WaitingReason> {
+        brake::caps(self.state, self.rollout, self.load)
+    }
+
+    /// These are asked about next.
+    pub fn expect(&mut self, gateways: impl Iterator<Item = &'s Gateway>) {
+        if let Some(groups) = &mut self.groups {
+            groups.know(gateways);
+        }
+    }
+
+    /// Why an offer may not stand any more.
+    pub fn takes_back(&mut self, gateway: &'s Gateway) -> Option<WaitingReason> {
+        self.groups.as_mut()?.takes_back(gateway)
     }
 
     /// What holds a member that nothing else holds. Gates come last: they are asked only for whom there is room.
-    pub fn brake(
-        &self,
-        state: &State,
-        now: SiteTime,
-        rollout: &Rollout,
-        id: &ControllerId,
-        offered: bool,
-    ) -> Option<WaitingReason> {
+    pub fn brake(&mut self, now: SiteTime, gateway: &'s Gateway, offered: bool) -> Option<WaitingReason> {
         let load = if offered { self.load.without_one() } else { self.load };
-        brake::caps(state, rollout, load)
-            .or_else(|| self.groups.as_ref()?.brake(state, id, offered))
-            .or_else(|| brake::slots(state, load))
-            .or_else(|| gate::brake(state, now, rollout, id))
+        brake::caps(self.state, self.rollout, load)
+            .or_else(|| self.groups.as_mut()?.brake(gateway, offered))
+            .or_else(|| brake::slots(self.state, load))
+            .or_else(|| gate::brake(self.state, now, self.rollout, &gateway.spec.controller_id))
     }
 
-    /// The gateway was offered its update.
-    pub fn take(&mut self, state: &State, id: &ControllerId) {
+    /// The gateway is offered its update.
+    pub fn take(&mut self, gateway: &'s Gateway) {
         self.load = self.load.with_one();
         if let Some(groups) = &mut self.groups {
-            groups.take(state, id);
+            groups.take(gateway);
         }
     }
 }

@@ -5,11 +5,10 @@
 //! pair. A gateway that is itself not healthy takes nothing away from them: it may be updated as long as enough others are.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
 
 use super::health;
 use super::state::{Gateway, Rollout, State, Step};
-use crate::model::{ControllerId, RolloutSpec, Spread, WaitingReason};
+use crate::model::{ControllerId, Spread, WaitingReason};
 
 /// The gateways with one value of the label.
 #[derive(Debug, Clone, Copy, Default)]
@@ -24,83 +23,114 @@ struct Group {
     perhaps: u32,
 }
 
-/// How full every group is, for one rollout. Counted once and kept up while it offers.
+/// How full groups are, for one rollout. Each is counted when it is first asked for, and kept up while the rollout offers.
 #[derive(Debug)]
-pub(super) struct Groups {
-    spec: Rc<RolloutSpec>,
-    by_value: BTreeMap<Box<str>, Group>,
-    at_work: BTreeSet<ControllerId>,
+pub(super) struct Groups<'s> {
+    state: &'s State,
+    spread: &'s Spread,
+    by_value: BTreeMap<&'s str, Group>,
+    at_work: BTreeSet<&'s ControllerId>,
+    in_flight: Vec<&'s Gateway>,
 }
 
-impl Groups {
+impl<'s> Groups<'s> {
     /// None for a rollout without spread, which then costs nothing.
-    pub fn of(state: &State, rollout: &Rollout) -> Option<Self> {
-        let label = &rollout.spec.strategy.spread.as_ref()?.label;
-        let mut by_value = BTreeMap::<Box<str>, Group>::new();
-        let at_work = health::at_work(state);
-        for (id, gateway) in &state.gateways {
-            let Some(value) = gateway.spec.labels.get(label) else { continue };
-            let (fit, perhaps) = counts(state, gateway, at_work.contains(id));
-            let count = |group: &mut Group| {
-                group.size += u32::from(gateway.listed);
-                group.fit += u32::from(fit);
-                group.perhaps += u32::from(perhaps);
-            };
-            match by_value.get_mut(value) {
-                Some(group) => count(group),
-                None => count(by_value.entry(value.into()).or_default()),
+    pub fn of(state: &'s State, rollout: &'s Rollout) -> Option<Self> {
+        let spread = rollout.spec.strategy.spread.as_ref()?;
+        let (mut at_work, mut in_flight) = (BTreeSet::new(), Vec::new());
+        let members = state.rollouts.values().flat_map(|rollout| &rollout.members);
+        for (id, member) in members.filter(|(_, member)| health::is_at_work(member)) {
+            at_work.insert(id);
+            in_flight.extend(state.gateways.get(id).filter(|_| member.step.is_in_flight()));
+        }
+        Some(Self { state, spread, by_value: BTreeMap::new(), at_work, in_flight })
+    }
+
+    /// The same with every group counted.
+    pub fn all(state: &'s State, rollout: &'s Rollout) -> Option<Self> {
+        let mut groups = Self::of(state, rollout)?;
+        groups.know(state.gateways.values());
+        Some(groups)
+    }
+
+    /// Counts the groups of these gateways, in one walk for those that were not counted yet.
+    pub fn know(&mut self, gateways: impl Iterator<Item = &'s Gateway>) {
+        let label = &self.spread.label;
+        let value = |gateway: &'s Gateway| gateway.spec.labels.get(label);
+        let values = gateways.filter_map(value).filter(|value| !self.by_value.contains_key(value));
+        let mut groups: BTreeMap<&str, Group> = values.map(|value| (value, Group::default())).collect();
+        if groups.is_empty() {
+            return;
+        }
+        for gateway in self.state.gateways.values() {
+            let Some(group) = value(gateway).and_then(|value| groups.get_mut(value)) else { continue };
+            let (fit, perhaps) = counts(self.state, gateway, false);
+            group.size += u32::from(gateway.listed);
+            group.fit += u32::from(fit);
+            group.perhaps += u32::from(perhaps);
+        }
+        // few of all are at work, so that only those are looked up
+        for gateway in self.at_work.iter().filter_map(|id| self.state.gateways.get(*id)) {
+            if let Some(group) = value(gateway).and_then(|value| groups.get_mut(value)) {
+                group.lose(counts(self.state, gateway, false));
             }
         }
-        let members = state.rollouts.values().flat_map(|rollout| &rollout.members);
-        for (id, _) in members.filter(|(_, member)| member.step.is_in_flight()) {
-            let value = state.gateways.get(id).and_then(|gateway| gateway.spec.labels.get(label));
-            if let Some(group) = value.and_then(|value| by_value.get_mut(value)) {
+        for gateway in &self.in_flight {
+            if let Some(group) = value(gateway).and_then(|value| groups.get_mut(value)) {
                 group.in_flight += 1;
             }
         }
-        Some(Self { spec: rollout.spec.clone(), by_value, at_work })
+        self.by_value.append(&mut groups);
     }
 
-    fn spread(&self) -> Option<&Spread> {
-        self.spec.strategy.spread.as_ref()
-    }
-
-    fn group(&self, gateway: &Gateway) -> Option<(&Spread, Group)> {
-        let spread = self.spread()?;
-        let value = gateway.spec.labels.get(&spread.label)?;
-        Some((spread, self.by_value.get(value).copied().unwrap_or_default()))
+    fn group(&mut self, gateway: &'s Gateway) -> Option<Group> {
+        let value = gateway.spec.labels.get(&self.spread.label)?;
+        self.know(std::iter::once(gateway));
+        self.by_value.get(value).copied()
     }
 
     /// Why a gateway may not be offered its update; or may not fetch it, if its `offer` is among those counted.
-    pub fn brake(&self, state: &State, id: &ControllerId, offered: bool) -> Option<WaitingReason> {
-        let gateway = state.gateways.get(id)?;
-        let Some((spread, group)) = self.group(gateway) else { return Some(WaitingReason::Spread) };
+    pub fn brake(&mut self, gateway: &'s Gateway, offered: bool) -> Option<WaitingReason> {
+        let Some(group) = self.group(gateway) else { return Some(WaitingReason::Spread) };
         let in_flight = group.in_flight.saturating_sub(u32::from(offered));
-        if spread.max_in_flight.is_some_and(|most| in_flight >= most.of(group.size)) {
+        if self.spread.max_in_flight.is_some_and(|most| in_flight >= most.of(group.size)) {
             return Some(WaitingReason::Spread);
         }
-        let (itself, _) = counts(state, gateway, self.at_work.contains(id));
-        let others = group.fit.saturating_sub(u32::from(itself));
-        spread.min_healthy.filter(|least| others < least.of(group.size)).map(|_| WaitingReason::MinHealthy)
+        let others = self.others(gateway, group);
+        self.spread.min_healthy.filter(|least| others < least.of(group.size)).map(|_| WaitingReason::MinHealthy)
+    }
+
+    /// So many are healthy and free beside a gateway.
+    fn others(&self, gateway: &Gateway, group: Group) -> u32 {
+        let (itself, _) = counts(self.state, gateway, self.at_work.contains(&gateway.spec.controller_id));
+        group.fit.saturating_sub(u32::from(itself))
     }
 
     /// Why an offer may not stand any more. Whoever was not heard of since the start takes none away; the fetch decides.
-    fn takes_back(&self, state: &State, id: &ControllerId) -> Option<WaitingReason> {
-        let gateway = state.gateways.get(id)?;
-        let Some((spread, group)) = self.group(gateway) else { return Some(WaitingReason::Spread) };
-        spread.min_healthy.filter(|least| group.perhaps < least.of(group.size)).map(|_| WaitingReason::MinHealthy)
+    pub fn takes_back(&mut self, gateway: &'s Gateway) -> Option<WaitingReason> {
+        let Some(group) = self.group(gateway) else { return Some(WaitingReason::Spread) };
+        let least = self.spread.min_healthy.filter(|least| group.perhaps < least.of(group.size));
+        least.map(|_| WaitingReason::MinHealthy)
     }
 
     /// The gateway was offered its update.
-    pub fn take(&mut self, state: &State, id: &ControllerId) {
-        let Some(gateway) = state.gateways.get(id) else { return };
-        let (fit, perhaps) = counts(state, gateway, !self.at_work.insert(id.clone()));
-        let value = self.spread().and_then(|spread| gateway.spec.labels.get(&spread.label));
+    pub fn take(&mut self, gateway: &'s Gateway) {
+        let is_free = self.at_work.insert(&gateway.spec.controller_id);
+        let counted = counts(self.state, gateway, !is_free);
+        self.in_flight.push(gateway);
+        let value = gateway.spec.labels.get(&self.spread.label);
         if let Some(group) = value.and_then(|value| self.by_value.get_mut(value)) {
+            group.lose(counted);
             group.in_flight += 1;
-            group.fit = group.fit.saturating_sub(u32::from(fit));
-            group.perhaps = group.perhaps.saturating_sub(u32::from(perhaps));
         }
+    }
+}
+
+impl Group {
+    /// One that counted as healthy and free, or perhaps, is at work.
+    fn lose(&mut self, (fit, perhaps): (bool, bool)) {
+        self.fit = self.fit.saturating_sub(u32::from(fit));
+        self.perhaps = self.perhaps.saturating_sub(u32::from(perhaps));
     }
 }
 
@@ -110,18 +140,9 @@ fn counts(state: &State, gateway: &Gateway, at_work: bool) -> (bool, bool) {
     (perhaps && gateway.heard, perhaps)
 }
 
-/// The first offer of a rollout that its spread takes back.
-pub(super) fn taken_back(state: &State, rollout: &Rollout) -> Option<(ControllerId, WaitingReason)> {
-    let mut offered = rollout.members.iter().filter(|(_, member)| member.step == Step::Offered).peekable();
-    // nearly always: nothing to count for
-    offered.peek()?;
-    let groups = Groups::of(state, rollout)?;
-    offered.find_map(|(id, _)| Some((id.clone(), groups.takes_back(state, id)?)))
-}
-
 /// Why spread can never be met, if nothing else of a rollout can move.
 pub(super) fn stuck(state: &State, rollout: &Rollout) -> Option<String> {
-    let groups = Groups::of(state, rollout)?;
+    let mut groups = Groups::all(state, rollout)?;
     let mut first = None;
     for (id, member) in &rollout.members {
         let Step::Waiting(reason) = member.step else {
@@ -131,7 +152,7 @@ pub(super) fn stuck(state: &State, rollout: &Rollout) -> Option<String> {
             continue;
         };
         match reason {
-            WaitingReason::Spread | WaitingReason::MinHealthy => first = first.or(Some(groups.hopeless(state, id)?)),
+            WaitingReason::Spread | WaitingReason::MinHealthy => first = first.or(Some(groups.hopeless(id)?)),
             // these wait for a person or for power, which is told elsewhere
             WaitingReason::WaveNotOpen
             | WaitingReason::Held
@@ -145,12 +166,13 @@ pub(super) fn stuck(state: &State, rollout: &Rollout) -> Option<String> {
     first
 }
 
-impl Groups {
+impl Groups<'_> {
     /// Why a gateway can never be offered its update, however well all others are.
-    fn hopeless(&self, state: &State, id: &ControllerId) -> Option<String> {
-        let gateway = state.gateways.get(id)?;
-        let Some((spread, group)) = self.group(gateway) else {
-            let label = &self.spread()?.label;
+    fn hopeless(&mut self, id: &ControllerId) -> Option<String> {
+        let gateway = self.state.gateways.get(id)?;
+        let spread = self.spread;
+        let Some(group) = self.group(gateway) else {
+            let label = &spread.label;
             return Some(format!("{} has no label {label}; give it one", gateway.spec.name));
         };
         let least = spread.min_healthy?.of(group.size);
@@ -165,12 +187,13 @@ impl Groups {
     }
 
     /// The numbers behind [`WaitingReason::Spread`] and [`WaitingReason::MinHealthy`], for a person.
-    pub(super) fn numbers(&self, state: &State, id: &ControllerId, reason: WaitingReason) -> Option<String> {
-        if let Some(never) = self.hopeless(state, id) {
+    pub(super) fn numbers(&mut self, id: &ControllerId, reason: WaitingReason) -> Option<String> {
+        if let Some(never) = self.hopeless(id) {
             return Some(never);
         }
+        let state = self.state;
         let gateway = state.gateways.get(id)?;
-        let (spread, group) = self.group(gateway)?;
+        let (spread, group) = (self.spread, self.group(gateway)?);
         let value = gateway.spec.labels.get(&spread.label)?;
         let place = format!("{} {value}", spread.label);
         if reason == WaitingReason::Spread {
@@ -178,8 +201,7 @@ impl Groups {
             return Some(format!("{place}: {} under way, {most} may be", counted(group.in_flight)));
         }
         let least = spread.min_healthy?.of(group.size);
-        let (itself, _) = counts(state, gateway, self.at_work.contains(id));
-        let others = group.fit.saturating_sub(u32::from(itself));
+        let others = self.others(gateway, group);
         let away: Vec<_> = state
             .gateways
             .iter()

@@ -1,6 +1,7 @@
 //! What the silence of an updated member means while its wave is being watched.
 
 use super::attempt::Then;
+use super::beside;
 use super::draft::Draft;
 use super::silence::judged_from;
 use super::state::{Gateway, Member, Rollout, State, Step};
@@ -13,20 +14,20 @@ pub(super) fn run(draft: &mut Draft, id: RolloutId) {
     if state.site.silence.is_some() {
         return;
     }
-    let members = rollout.members.iter();
-    let gone = members.filter(|(id, member)| silent(state, rollout, id, member).is_some_and(|from| from <= now));
-    for gateway in gone.map(|(id, _)| id.clone()).collect::<Vec<_>>() {
+    let members = beside::members(&state.gateways, rollout);
+    let gone = members.filter(|(_, gateway, m)| silent(state, rollout, gateway, m).is_some_and(|from| from <= now));
+    for gateway in gone.map(|(id, ..)| id.clone()).collect::<Vec<_>>() {
         let message = Some("it stopped polling".into());
         draft.fail_attempt(id, &gateway, FailedReason::Regressed, message, Then::Stop);
     }
 }
 
 /// From when on the silence of an updated member is held against it; `None` if it is there, or nobody's watch.
-pub(super) fn silent(state: &State, rollout: &Rollout, id: &ControllerId, member: &Member) -> Option<SiteTime> {
+pub(super) fn silent(state: &State, rollout: &Rollout, gateway: &Gateway, member: &Member) -> Option<SiteTime> {
     if member.step != Step::Updated || !rollout.is_soaking(member) {
         return None;
     }
-    let gateway = state.gateways.get(id)?;
+    let id = &gateway.spec.controller_id;
     let is_silent = !matches!(gateway.presence, Presence::Polling | Presence::Never);
     let ours = || !is_taken_further(state, rollout, id) && !failed_elsewhere(state, rollout, id, gateway);
     (is_silent && ours()).then(|| judged_from(state, gateway, None).unwrap_or_default())
@@ -34,9 +35,9 @@ pub(super) fn silent(state: &State, rollout: &Rollout, id: &ControllerId, member
 
 /// An updated member that has not polled since the start: it counts as there, so that nothing is held against it, and that is
 /// no proof of anything either.
-pub(super) fn is_unheard(state: &State, rollout: &Rollout, id: &ControllerId, member: &Member) -> bool {
-    let unheard = || state.gateways.get(id).is_some_and(|gateway| !gateway.heard);
-    member.step == Step::Updated && rollout.is_soaking(member) && unheard() && !is_taken_further(state, rollout, id)
+pub(super) fn is_unheard(state: &State, rollout: &Rollout, gateway: &Gateway, member: &Member) -> bool {
+    let watched = member.step == Step::Updated && rollout.is_soaking(member);
+    watched && !gateway.heard && !is_taken_further(state, rollout, &gateway.spec.controller_id)
 }
 
 /// Another rollout has the gateway in hand, or took it on to a newer version: what it does now is that one's matter.

@@ -2,8 +2,8 @@
 
 use super::draft::Draft;
 use super::state::{Rollout, State, Step, Wave};
-use super::{approval, brake, deal, target, watch, way_back};
-use crate::model::{ControllerId, RolloutId, SiteTime, SkippedReason, WaitingReason, WaveSpec, What};
+use super::{approval, beside, brake, deal, target, watch, way_back};
+use crate::model::{RolloutId, SiteTime, SkippedReason, WaitingReason, WaveSpec, What};
 
 /// How a wave stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,7 +31,8 @@ pub(super) fn freeze(draft: &mut Draft, id: RolloutId) {
         return;
     }
     let Ok(ways) = way_back::find(draft.state, rollout, places.iter().map(|(gateway, _)| gateway)) else { return };
-    let chosen = rollout.queue.iter().map(|gateway| (gateway.clone(), target::choose(draft.state, rollout, gateway)));
+    let members = rollout.in_order().into_iter();
+    let chosen = members.map(|(gateway, _)| (gateway.clone(), target::choose(draft.state, rollout, gateway)));
     let chosen: Vec<_> = chosen.collect();
     let opened = title(&frozen.waves, 0);
     if let Some(first) = frozen.waves.first_mut() {
@@ -52,7 +53,6 @@ pub(super) fn freeze(draft: &mut Draft, id: RolloutId) {
     draft.edit_rollout(id, |rollout| {
         (rollout.frozen, rollout.began) = (Some(frozen), began);
         rollout.backs = ways.files;
-        rollout.requeue();
     });
     draft.note_rollout(What::Frozen, id, detail);
     draft.note_rollout(What::WaveOpened, id, opened);
@@ -120,18 +120,18 @@ pub fn current(state: &State, rollout: &Rollout) -> Option<(usize, Option<Proof>
 /// Every member is terminal, held, offline or its gateway no longer listed, enough of them are updated, and the soak has
 /// passed since the last one ended.
 fn proof(state: &State, rollout: &Rollout, at: usize, wave: &Wave, opened: SiteTime) -> Proof {
-    let unlisted = |id: &ControllerId| state.gateways.get(id).is_some_and(|gateway| !gateway.listed);
     let (mut counted, mut good, mut may_come, mut unheard) = (0_u32, 0_u32, false, false);
     // and the watch begins again after it
     let mut last = opened.max(state.site.silence_over);
-    for (id, member) in rollout.members.iter().filter(|(_, m)| m.wave.map(usize::from) == Some(at)) {
+    let members = beside::members(&state.gateways, rollout);
+    for (_, gateway, member) in members.filter(|(.., member)| member.wave.map(usize::from) == Some(at)) {
         match member.step {
             Step::Waiting(WaitingReason::Held | WaitingReason::DuplicateIdentity | WaitingReason::NotComparable) => {
                 may_come = true;
             }
-            Step::Waiting(_) if unlisted(id) => may_come = true,
-            Step::Updated if watch::silent(state, rollout, id, member).is_some() => return Proof::Open,
-            Step::Updated if !unlisted(id) && watch::is_unheard(state, rollout, id, member) => unheard = true,
+            Step::Waiting(_) if !gateway.listed => may_come = true,
+            Step::Updated if watch::silent(state, rollout, gateway, member).is_some() => return Proof::Open,
+            Step::Updated if gateway.listed && watch::is_unheard(state, rollout, gateway, member) => unheard = true,
             Step::Updated | Step::Skipped(SkippedReason::AlreadyInstalled) => {
                 (counted, good) = (counted + 1, good + 1);
                 last = last.max(member.since);

@@ -92,9 +92,8 @@ impl Rollout {
     /// Somebody may be offered the update, or have the offer taken back, or be hidden, when windows say something else.
     pub(super) fn await_windows(&mut self) {
         let waits = |member: &Member| matches!(member.step, Step::Waiting(_) | Step::Offered | Step::Downloading);
-        let awaited = !self.replaced && self.members.values().any(waits);
         if let Some(said) = &mut self.windows_said {
-            said.awaited = awaited;
+            said.awaited = !self.replaced && self.members.values().any(waits);
         }
     }
 

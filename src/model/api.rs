@@ -12,7 +12,7 @@ pub struct Uid([u8; 16]);
 
 impl Uid {
     /// From the number itself.
-    pub fn new(bytes: [u8; 16]) -> Self {
+    pub const fn new(bytes: [u8; 16]) -> Self {
         Self(bytes)
     }
 }

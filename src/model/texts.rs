@@ -6,6 +6,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 type Text = Box<str>;
 
+/// So many are looked at one by one.
+const FEW: usize = 8;
+
 /// Texts by key, in the order of the keys. Every gateway has two of these with mostly one entry, for which a `BTreeMap` takes
 /// half a kilobyte; this takes what the entries need. Changing it costs a copy.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -29,6 +32,10 @@ impl Texts {
 
     /// The text of a key.
     pub fn get(&self, key: &str) -> Option<&str> {
+        // of a few, which is what there mostly is, most have another length
+        if self.0.len() <= FEW {
+            return self.0.iter().find(|(other, _)| **other == *key).map(|(_, text)| &**text);
+        }
         let at = self.find(key).ok()?;
         self.0.get(at).map(|(_, text)| &**text)
     }

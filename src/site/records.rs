@@ -49,6 +49,7 @@ pub(super) fn state(snapshot: Snapshot, settings: Settings, action_base: ActionI
     let mut state = State {
         settings,
         site,
+        strange_ids: snapshot.gateways.values().flat_map(|record| record.strange_ids.iter().copied()).collect(),
         gateways: snapshot.gateways.into_iter().map(|(id, record)| (id, gateway(record))).collect(),
         rollouts: snapshot.rollouts.into_iter().map(|(id, record)| (id, rollout(record))).collect(),
         artifacts: snapshot
@@ -80,7 +81,6 @@ pub(super) fn state(snapshot: Snapshot, settings: Settings, action_base: ActionI
         }
         rollout.members.insert(id, member);
     }
-    state.rollouts.values_mut().for_each(Rollout::requeue);
     state
 }
 
@@ -226,7 +226,6 @@ fn rollout(record: RolloutRecord) -> Rollout {
         retried: record.retried,
         conflict: false,
         members: Default::default(),
-        queue: Rc::default(),
         // at once: what is due is not on disk
         next_due: Some(SiteTime::default()),
         windows_said: None,

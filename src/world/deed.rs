@@ -1,5 +1,6 @@
 //! What people and the world do to a site, at its time.
 
+use super::hub::HubSays;
 use crate::model::{Digest, Dropped, GateAnswer, GateKey, Listing, Order};
 
 /// Something that is done to the site or to gateways.
@@ -7,6 +8,8 @@ use crate::model::{Digest, Dropped, GateAnswer, GateKey, Listing, Order};
 pub enum Deed {
     /// The manifests say this now. Every start of the site reads them again.
     Declare(Listing),
+    /// This happens at the hub; the site hears of it over the link.
+    Hub(HubSays),
     /// These files are complete in the drop directory.
     Files(Vec<Digest>),
     /// Somebody puts this into the drop directory.
@@ -21,7 +24,7 @@ pub enum Deed {
     Power(Vec<usize>, bool),
     /// The network between the site and these gateways.
     Network(Vec<usize>, bool),
-    /// The link over which manifests and artifacts come.
+    /// The link over which artifacts come and the hub is heard.
     Link(bool),
     /// A gate says this from now on.
     Gate(GateKey, GateAnswer),

@@ -7,7 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::disk;
 use super::site::InFlight;
-use crate::model::{ActionId, ControllerId, Event, Identity, Intent, Order, RolloutId, StandingOrder, Verdict, Zone};
+use crate::model::{
+    ActionId, ApiFact, ControllerId, Event, Identity, Intent, Order, RolloutId, StandingOrder, Verdict, Zone,
+};
 use crate::store::{Batch, FrozenRecord, MemberRecord, RolloutRecord, Snapshot, StepRecord};
 use field::Field;
 
@@ -36,6 +38,8 @@ pub struct Oracle {
     /// Declared and committed: held gateways, and whether a rollout is paused.
     held: BTreeSet<ControllerId>,
     paused: BTreeSet<String>,
+    /// The same of what the hub declares.
+    paused_by_hub: BTreeSet<String>,
     /// Whose an id is, for ever.
     owners: BTreeMap<ActionId, (RolloutId, ControllerId)>,
     /// Orders that a gateway was given.
@@ -58,6 +62,7 @@ impl Oracle {
             uncertain: None,
             held: BTreeSet::new(),
             paused: BTreeSet::new(),
+            paused_by_hub: BTreeSet::new(),
             owners: BTreeMap::new(),
             granted: BTreeSet::new(),
         }
@@ -113,6 +118,12 @@ impl Oracle {
         for (event, verdict) in step.events.iter().zip(&step.verdicts) {
             match event {
                 Event::Listed(list) => self.declared(list.intents.iter()),
+                Event::ApiListed(list) => list.objects.iter().for_each(|(_, intent)| self.hub_declared(intent)),
+                Event::Api(_, fact) => {
+                    if let ApiFact::Declared(_, intent) = &**fact {
+                        self.hub_declared(intent);
+                    }
+                }
                 Event::Fetched(id, action) if *verdict == Verdict::Deploy => {
                     self.granted(&before, &standing, id, *action);
                 }
@@ -137,6 +148,14 @@ impl Oracle {
         }
     }
 
+    fn hub_declared(&mut self, intent: &Intent) {
+        match intent {
+            Intent::Rollout(identity, spec) if spec.paused => _ = self.paused_by_hub.insert(identity.0.clone()),
+            Intent::Rollout(identity, _) => _ = self.paused_by_hub.remove(&identity.0),
+            Intent::Gateway(_) | Intent::Service(..) => {}
+        }
+    }
+
     /// A gateway is given an order: was it allowed to have it?
     fn granted(&mut self, before: &Rollouts, standing: &BTreeSet<StandingOrder>, id: &ControllerId, action: ActionId) {
         let first = self.granted.insert((id.clone(), action));
@@ -157,6 +176,7 @@ impl Oracle {
         if let Some(gate) = self.against_a_gate(rollout_id, id) {
             self.found(format!("{id} was given action {action} although {gate}"));
         }
+        let was_called_off = before.get(&rollout_id).is_some_and(|rollout| rollout.cancelled);
         let was_stopped = before.get(&rollout_id).is_some_and(|rollout| rollout.tripped.is_some());
         let name = Identity(identity.clone());
         let orders = [StandingOrder::Pause(name.clone()), StandingOrder::Cancel(name), StandingOrder::Hold(id.clone())];
@@ -164,6 +184,8 @@ impl Oracle {
             (orders.iter().any(|order| standing.contains(order)), "against an order on the spot"),
             (self.held.contains(id), "while it is held"),
             (self.paused.contains(&identity), "while its rollout is paused"),
+            (self.paused_by_hub.contains(&identity), "while its rollout is paused at the hub"),
+            (was_called_off, "after its rollout was called off"),
             (was_stopped && !goes_back, "after the limit was committed"),
             (goes_back && !was_stopped, "to go back before the limit was committed"),
             (!wave_is_open && !goes_back, "before its wave opened"),

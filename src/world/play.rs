@@ -8,6 +8,7 @@ use super::character::{Fate, Role};
 use super::deed::Deed;
 use super::device::{Act, Device};
 use super::disk::{Disk, Ending};
+use super::hub::Hub;
 use super::link::Reply;
 use super::oracle::Oracle;
 use super::plant::Plant;
@@ -106,6 +107,8 @@ pub struct World {
     deeds_left: usize,
     /// What the manifests say.
     pub(super) declared: Option<Listing>,
+    /// The API server, if the site has one.
+    pub(super) hub: Option<Hub>,
     /// What people gave and lifted on the spot so far.
     pub(super) standing: Vec<(Order, String)>,
     pub(super) plant: Plant,
@@ -152,6 +155,7 @@ impl World {
             deeds: Vec::new(),
             deeds_left: 0,
             declared: None,
+            hub: None,
             standing: Vec::new(),
             plant: Plant::default(),
             dark: false,
@@ -169,6 +173,9 @@ impl World {
 
     /// Something is to be done at a time.
     pub fn plan(&mut self, at: u64, deed: Deed) {
+        if matches!(deed, Deed::Hub(_)) {
+            self.hub.get_or_insert_default();
+        }
         self.deeds.push(deed);
         self.deeds_left += 1;
         self.later(at.saturating_sub(self.now), Happening::Deed(self.deeds.len() - 1));
@@ -247,6 +254,7 @@ impl World {
                 self.declared = Some(listing);
                 self.declare();
             }
+            Deed::Hub(says) => self.hub_says(says),
             Deed::Files(digests) => self.files(digests),
             Deed::Drop(dropped) => self.tell_site(Event::Dropped(dropped)),
             Deed::Order(order, who) => {
@@ -271,6 +279,7 @@ impl World {
                 self.link_up = up;
                 if up {
                     self.declare();
+                    self.list_hub();
                     self.verified();
                 }
             }

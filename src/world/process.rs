@@ -18,6 +18,7 @@ impl World {
         self.site = Some(site);
         self.site_line("starts");
         self.declare();
+        self.await_hub();
     }
 
     /// What a process has to begin with.
@@ -39,7 +40,7 @@ impl World {
         }
     }
 
-    /// What the manifests say; every start reads them again. What comes over the link comes when that is up.
+    /// What the manifests say; every start reads them again.
     pub(super) fn declare(&mut self) {
         if let Some(listing) = self.declared.clone() {
             self.tell_site(Event::Listed(listing));
@@ -112,6 +113,9 @@ impl World {
         let Some(site) = &mut self.site else { return };
         let Some(step) = &site.in_flight else { return };
         self.oracle.done(step);
+        if let Some(hub) = &mut self.hub {
+            hub.saved(&step.events);
+        }
         let Some(published) = site.publish() else { return };
         if !site.gates.is_empty() && !std::mem::replace(&mut site.asks, true) {
             self.later(20, Happening::GatesAsked(self.process));
@@ -152,6 +156,7 @@ impl World {
         let waiters = site.rebuild(start);
         site.tell(Event::Started, Waiter::Nobody);
         self.declare();
+        self.await_hub();
         self.wakes_at = None;
         for waiter in waiters {
             self.tell(waiter, None);

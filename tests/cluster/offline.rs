@@ -252,6 +252,23 @@ fn another_cluster_behind_the_same_address_undoes_nothing_and_starts_nothing() {
 }
 
 #[test]
+fn a_server_that_knows_nothing_of_us_any_more_undoes_nothing() {
+    let hall = offered();
+    // neither our namespace nor our kinds: whatever is asked of it, it answers 404
+    hall.cluster.become_another();
+    hall.until_notice("API server");
+    assert_eq!(hall.step("press-1"), "Offered", "a 404 undoes nothing");
+    hall.kill_and_restart();
+    hall.until_notice("API server");
+    let device = hall.device("press-1");
+    device.update("2.0.0");
+    hall.until_step("press-1", "Updated");
+    hall.cluster.become_the_first_again();
+    hall.until_linked();
+    hall.cluster.until("ota/press-fw", "Ready", "True Done");
+}
+
+#[test]
 fn another_cluster_is_the_right_one_once_a_person_says_so() {
     let hall = offered();
     hall.cluster.become_another();

@@ -113,6 +113,11 @@ impl Member {
         }
     }
 
+    /// Its place in the order in which a rollout's members are offered; of two at one place the lesser id goes first.
+    pub fn place(&self) -> (bool, Option<u16>, u64) {
+        (self.joiner, self.wave, self.key)
+    }
+
     /// The name of its step, as in status and docs.
     pub fn step_name(&self) -> &'static str {
         if self.reverting && !self.step.is_terminal() { "RollingBack" } else { self.step.name() }

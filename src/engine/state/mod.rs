@@ -8,7 +8,7 @@ mod orders;
 mod rollout;
 mod service;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 pub use action::Action;
@@ -35,6 +35,8 @@ pub struct State {
     pub gateways: BTreeMap<ControllerId, Gateway>,
     /// All rollouts that still matter.
     pub rollouts: BTreeMap<RolloutId, Rollout>,
+    /// Ids not ours that any gateway posted; derived.
+    pub strange_ids: BTreeSet<ActionId>,
     /// Artifacts that were looked for.
     pub artifacts: BTreeMap<Digest, Artifact>,
     /// Drops that were accepted, by the digest of the manifest: the same content changes nothing any more. Newer ones have

@@ -57,8 +57,6 @@ pub struct Rollout {
     pub retried: Option<String>,
     /// Gateways were served another file of its name and version; derived.
     pub conflict: bool,
-    /// The members in the order in which they are offered; derived.
-    pub queue: Rc<[ControllerId]>,
     /// When something is due in it; derived.
     pub next_due: Option<SiteTime>,
     /// What its windows say, if it has any; derived.
@@ -124,11 +122,10 @@ impl Rollout {
         self.object.as_ref().unwrap_or(&self.identity)
     }
 
-    /// Puts the queue in order again, after members came, went or were assigned to waves.
-    pub fn requeue(&mut self) {
-        let place = |member: &Member| (member.joiner, member.wave, member.key);
-        let mut queue: Vec<_> = self.members.iter().map(|(id, member)| (place(member), id.clone())).collect();
-        queue.sort_unstable();
-        self.queue = queue.into_iter().map(|(_, id)| id).collect();
+    /// The members in the order in which they are offered.
+    pub fn in_order(&self) -> Vec<(&ControllerId, &Member)> {
+        let mut members: Vec<_> = self.members.iter().collect();
+        members.sort_by_key(|(id, member)| (member.place(), *id));
+        members
     }
 }

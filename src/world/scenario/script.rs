@@ -1,6 +1,6 @@
 //! What happens in a scenario, and when.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -12,10 +12,11 @@ use super::read::{moment, wall};
 use super::typed::{TypedEvent, TypedGate, TypedLink, TypedScenario, TypedSite, TypedSwitch, TypedWho};
 use super::who::chosen;
 use crate::model::{
-    ControllerId, Digest, Dropped, GateAnswer, GateKey, Identity, Intent, Listing, Order, StandingOrder,
+    ControllerId, Digest, Dropped, GateAnswer, GateKey, Identity, Intent, Listing, ObjectName, Order, StandingOrder,
 };
 use crate::resources::{self, Document, FieldError, Kinds, Object, Setting};
 use crate::world::deed::Deed;
+use crate::world::hub::HubSays;
 
 /// What happens: when, what, and that in words.
 #[derive(Debug, Default)]
@@ -31,8 +32,10 @@ struct Writer<'c> {
     random: &'c mut fastrand::Rng,
     gateways: Vec<Declared>,
     manifests: BTreeMap<String, Intent>,
-    /// What the hub said while the link is down; none: it is up.
-    at_hub: Option<Vec<Intent>>,
+    /// What the hub has, and what was deleted there since the link went down.
+    at_hub: BTreeSet<String>,
+    leaving: BTreeSet<String>,
+    link_up: bool,
     script: Script,
 }
 
@@ -46,8 +49,9 @@ impl Script {
         let setting = Setting { dir: PathBuf::from("/manifests"), poll_interval, secrets: false };
         let gateways = cast.specs.clone();
         let (kinds, manifests) = (Kinds::default(), BTreeMap::new());
-        let (at_hub, script) = (None, Self::default());
-        let mut writer = Writer { cast, kinds, setting, random, gateways, manifests, at_hub, script };
+        let (at_hub, leaving, script) = (BTreeSet::new(), BTreeSet::new(), Self::default());
+        let mut writer =
+            Writer { cast, kinds, setting, random, gateways, manifests, at_hub, leaving, link_up: true, script };
         writer.add("manifests", &typed.manifests)?;
         writer.declare(0, "the site starts, with these manifests".into());
         let mut events = Vec::new();
@@ -82,7 +86,11 @@ impl Writer<'_> {
 
     fn add(&mut self, field: &str, manifests: &[Value]) -> Result<(), FieldError> {
         for (nth, value) in manifests.iter().enumerate() {
-            let intent = self.intent(&format!("{field}[{nth}]"), value)?;
+            let field = format!("{field}[{nth}]");
+            let intent = self.intent(&field, value)?;
+            if self.at_hub.contains(&intent.name()) {
+                return Err(FieldError::new(field, declared_twice("at the hub")));
+            }
             self.manifests.insert(intent.name(), intent);
         }
         Ok(())
@@ -202,38 +210,62 @@ impl Writer<'_> {
     }
 
     fn remove(&mut self, field: &str, at: u64, names: &[String]) -> Result<(), FieldError> {
+        let (mut manifests, mut objects) = (Vec::new(), Vec::new());
         for name in names {
-            if self.manifests.remove(&format!("OtaRollout/{name}")).is_none() {
+            let object = format!("OtaRollout/{name}");
+            if self.manifests.remove(&object).is_some() {
+                manifests.push(name.clone());
+            } else if self.at_hub.remove(&object) {
+                objects.push(name.clone());
+                self.leaving.extend((!self.link_up).then_some(object));
+            } else {
                 return Err(FieldError::new(format!("{field}.remove"), format!("{name:?} is not declared then")));
             }
         }
-        self.declare(at, format!("the manifests change: {} not in them any more", names.join(", ")));
+        if !manifests.is_empty() {
+            self.declare(at, format!("the manifests change: {} not in them any more", manifests.join(", ")));
+        }
+        if !objects.is_empty() {
+            let words = format!("{} deleted at the hub{}", objects.join(", "), self.unheard());
+            let objects = objects.into_iter().map(|name| ObjectName::Rollout(Identity(name)));
+            self.plan(at, Deed::Hub(HubSays::Deletes(objects.collect())), words);
+        }
         Ok(())
     }
 
-    /// What the hub says arrives over the link.
+    /// What the hub says the site hears over the link.
     fn hub(&mut self, field: &str, at: u64, manifests: &[Value]) -> Result<(), FieldError> {
         let intents = manifests.iter().enumerate();
-        let intents = intents.map(|(nth, value)| self.intent(&format!("{field}.hub[{nth}]"), value));
+        let intents = intents.map(|(nth, value)| {
+            let field = format!("{field}.hub[{nth}]");
+            let intent = self.intent(&field, value)?;
+            match intent.name() {
+                name if self.manifests.contains_key(&name) => {
+                    Err(FieldError::new(field, declared_twice("in the manifests")))
+                }
+                name if self.leaving.contains(&name) => {
+                    let why = "is being deleted until the site hears of that; have the link up first";
+                    Err(FieldError::new(field, why))
+                }
+                _ => Ok(intent),
+            }
+        });
         let intents = intents.collect::<Result<Vec<_>, _>>()?;
-        let words = names(manifests);
-        if let Some(waiting) = &mut self.at_hub {
-            waiting.extend(intents);
-            self.plan(at, Deed::Link(false), format!("the hub says: {words}; the link is down"));
-        } else {
-            self.manifests.extend(intents.into_iter().map(|intent| (intent.name(), intent)));
-            self.declare(at, format!("the hub says: {words}"));
-        }
+        self.at_hub.extend(intents.iter().map(Intent::name));
+        let words = format!("the hub says: {}{}", names(manifests), self.unheard());
+        self.plan(at, Deed::Hub(HubSays::Declares(intents)), words);
         Ok(())
+    }
+
+    fn unheard(&self) -> &'static str {
+        if self.link_up { "" } else { "; the link is down" }
     }
 
     fn link(&mut self, at: u64, up: bool) {
         self.plan(at, Deed::Link(up), format!("the link is {}", if up { "up" } else { "down" }));
-        if !up {
-            self.at_hub.get_or_insert_default();
-        } else if let Some(said) = self.at_hub.take().filter(|said| !said.is_empty()) {
-            self.manifests.extend(said.into_iter().map(|intent| (intent.name(), intent)));
-            self.declare(at, "what the hub said meanwhile arrives".into());
+        self.link_up = up;
+        if up {
+            self.leaving.clear();
         }
     }
 
@@ -273,6 +305,10 @@ impl Writer<'_> {
         };
         self.plan(at, deed, words.into());
     }
+}
+
+fn declared_twice(elsewhere: &str) -> String {
+    format!("is declared {elsewhere} too, so that neither counts; remove it there first")
 }
 
 /// What a person says on the spot, in the words of the command line; gateways by their controller ids.

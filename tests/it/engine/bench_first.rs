@@ -36,8 +36,8 @@ fn with_bench(gateways: usize, edit: impl FnOnce(&mut RolloutSpec)) -> Site {
 }
 
 fn in_wave(site: &Site, at: u16) -> Vec<String> {
-    let queue = site.main().queue.iter();
-    queue.filter(|id| site.main().members[*id].wave == Some(at)).map(ToString::to_string).collect()
+    let queue = site.queue();
+    queue.iter().filter(|id| site.main().members[*id].wave == Some(at)).map(ToString::to_string).collect()
 }
 
 #[test]

@@ -188,10 +188,10 @@ fn download_slots_are_shared_by_all_rollouts_and_freed_by_the_last_byte() {
         rollouts.flat_map(|r| r.members.values()).filter(|member| member.step == step).count()
     };
     assert_eq!((all(&site, Step::Offered), all(&site, SLOT)), (2, 4));
-    let first = site.main().queue[0].to_string();
+    let first = site.queue()[0].to_string();
     site.download(&first);
     assert_eq!((site.at(&first), all(&site, Step::Offered), all(&site, SLOT)), (Step::Installing, 2, 3));
-    site.quiet(&site.main().queue[1].to_string());
+    site.quiet(&site.queue()[1].to_string());
     assert_eq!((all(&site, Step::Offered), all(&site, SLOT)), (2, 2), "an offer that goes back frees its slot too");
 }
 

@@ -232,15 +232,35 @@ fn saying_so_lifts_no_hold_and_what_it_does_next_counts_as_ever() {
     assert!(because_of(&site).ends_with("g2 failed its last update"), "{}", because_of(&site));
 }
 
-#[test]
-fn one_whose_id_two_machines_share_is_not_healthy() {
-    let mut site = healthy_pair();
-    site.happens(Event::Shared(id("g2"), true));
-    for (host, version) in [(1, "1"), (2, "5"), (1, "1")] {
+/// Two machines report under one id, in turns.
+fn two_machines_report(site: &mut Site, versions: [&str; 2]) {
+    for (host, version) in [(1, versions[0]), (2, versions[1]), (1, versions[0])] {
         let from = Some([10, 0, 0, host].into());
         let data = [("os".into(), Some(version.into()))].into();
         site.happens(Event::Attributes(id("g2"), Attributes { mode: AttributesMode::Merge, data, from }));
     }
+}
+
+#[test]
+fn one_whose_twin_is_gone_counts_again_once_a_person_says_so_and_not_when_it_was_never_gone() {
+    let mut site = healthy_pair();
+    site.happens(Event::Shared(id("g2"), true));
+    two_machines_report(&mut site, ["1", "5"]);
+    assert_eq!(site.at("g1"), MIN_HEALTHY);
+    assert_eq!(mended(&mut site, "g2"), Verdict::Accepted);
+    assert_eq!(site.at("g1"), Step::Offered);
+    let row = site.journal.last().unwrap();
+    assert_eq!((row.what, row.gateway.as_deref()), (What::Offered, Some("g1")));
+    assert_eq!(mended(&mut site, "g2"), Verdict::Already, "nothing is wrong with it any more");
+    two_machines_report(&mut site, ["1", "5"]);
+    assert_eq!(site.at("g1"), MIN_HEALTHY, "the other is still there");
+}
+
+#[test]
+fn one_whose_id_two_machines_share_is_not_healthy() {
+    let mut site = healthy_pair();
+    site.happens(Event::Shared(id("g2"), true));
+    two_machines_report(&mut site, ["1", "5"]);
     assert_eq!(site.at("g1"), MIN_HEALTHY);
     assert!(because_of(&site).ends_with("g2 shares its id with another machine"), "{}", because_of(&site));
     site.happens(Event::Shared(id("g2"), false));

@@ -266,7 +266,7 @@ fn so_many_that_do_not_come_back_stop_the_others_too() {
     site.fail(left[0]);
     site.fail(left[1]);
     for _ in 0..2 {
-        let next = site.main().queue.iter().find(|name| site.sees_link(name.as_str())).unwrap().to_string();
+        let next = site.queue().iter().find(|name| site.sees_link(name.as_str())).unwrap().to_string();
         site.fail(&next);
     }
     assert_eq!(site.count(Step::Offered), 0);

@@ -396,14 +396,19 @@ impl Site {
         phase(self.core.state(), self.main(), self.now)
     }
 
+    /// The members in the order in which they are offered.
+    pub fn queue(&self) -> Vec<ControllerId> {
+        self.main().in_order().into_iter().map(|(id, _)| id.clone()).collect()
+    }
+
     /// The first in the order.
     pub fn canary(&self) -> String {
-        self.main().queue[0].to_string()
+        self.queue()[0].to_string()
     }
 
     /// The others in the order.
     pub fn rest(&self) -> Vec<String> {
-        self.main().queue[1..].iter().map(ToString::to_string).collect()
+        self.queue()[1..].iter().map(ToString::to_string).collect()
     }
 
     pub fn count(&self, step: Step) -> usize {

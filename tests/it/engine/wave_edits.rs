@@ -25,13 +25,13 @@ fn frozen(site: &Site, at: usize) -> &Wave {
 fn an_edit_changes_the_waves_that_have_not_opened() {
     let mut site = Site::rolling(10, three);
     assert_eq!(waves(&site), [("one", 1), ("few", 3), ("rest", 6)]);
-    let queue = site.main().queue.clone();
+    let queue = site.queue();
     site.edit("main", |spec| {
         spec.strategy.waves =
             vec![wave("one", "1"), wave("two", "2"), WaveSpec { soak: minutes(30), ..wave("half", "50%") }];
     });
     assert_eq!(waves(&site), [("one", 1), ("two", 2), ("half", 5), ("rest", 2)]);
-    assert_eq!((site.main().queue.clone(), ignored(site.main())), (queue, None), "the order stays");
+    assert_eq!((site.queue(), ignored(site.main())), (queue, None), "the order stays");
     let sizes = [0, 1, 2, 3].map(|at| site.main().members.values().filter(|member| member.wave == Some(at)).count());
     assert_eq!(sizes, [1, 2, 5, 2]);
     site.restart();

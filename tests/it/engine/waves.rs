@@ -53,7 +53,7 @@ fn members_are_not_frozen_before_the_artifact_is_verified() {
 fn members_go_in_the_order_of_their_hashes_and_it_differs_from_version_to_version() {
     let order = |version: &str| {
         let site = Site::rolling(20, |spec| *spec = rollout("os", version));
-        let queue = site.main().queue.clone();
+        let queue = site.queue();
         let artifact = &site.main().spec.artifact.key;
         let key =
             |id: &ControllerId| lamplighter::engine::order_key(&artifact.name, artifact.version.as_str(), id.as_str());
@@ -211,7 +211,7 @@ fn the_failure_limit_also_counts_over_all_waves() {
         (spec.strategy.max_failures, spec.attempts) = (Amount::Count(2), 1);
     };
     let mut site = Site::rolling(5, waves);
-    let queue: Vec<_> = site.main().queue.iter().map(ToString::to_string).collect();
+    let queue: Vec<_> = site.queue().iter().map(ToString::to_string).collect();
     site.fail(&queue[0]);
     site.update(&queue[1]);
     site.wait(SOAK);
@@ -373,7 +373,7 @@ fn a_wave_that_reached_its_limit_is_not_proven_however_many_are_updated() {
         (spec.strategy.max_failures, spec.attempts) = (Amount::Count(1), 1);
     };
     let mut site = Site::rolling(6, waves);
-    let queue: Vec<_> = site.main().queue.iter().map(ToString::to_string).collect();
+    let queue: Vec<_> = site.queue().iter().map(ToString::to_string).collect();
     queue[..4].iter().for_each(|gateway| site.download(gateway));
     site.says(&queue[0], failure());
     queue[1..4].iter().for_each(|gateway| {
