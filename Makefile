@@ -58,8 +58,9 @@ release:
 	@release/build.sh $(TARGET)
 
 # What is shipped as a container image, target/image/*.tar, for k3s's agent/images. Builds its tool from Go modules.
+# TARGET= as above.
 image:
-	@release/image.sh $(BINARY)
+	@binary=$$(release/build.sh $(TARGET)) && release/image.sh "$$binary"
 
 # Figures of what is shipped for docs/measurements.md, beside their budgets, and beside nginx. Fails where a broken one is a count,
 # a ratio or memory. First, half a minute of any requests at all to the device API.

@@ -97,7 +97,7 @@ pub(super) fn is_held(file: &File, from: u64, length: usize) -> io::Result<bool>
             Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
             Ok(_) => {}
             // it would wait, or cannot say
-            Err(Errno::AGAIN | Errno::OPNOTSUPP) => return Ok(false),
+            Err(Errno::AGAIN | Errno::OPNOTSUPP | Errno::NOSYS) => return Ok(false),
             Err(error) => return Err(error.into()),
         }
     }
