@@ -11,6 +11,7 @@ mod cancelling;
 mod confirming;
 mod conflict;
 mod dropped;
+mod effort;
 mod feedback;
 mod gates;
 mod guard;
