@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Records what a site runs at rest and at work, as lists for release/layout.ld. To be run before a release, and after much has
-# changed: what is not on the lists costs memory, nothing else. Needs gcc, x86-64, and the right to trace processes.
+# changed: what is not on the lists costs memory, nothing else. Needs gcc, x86-64, what tests/cluster needs, and the right to trace
+# processes.
 set -euo pipefail
 export LC_ALL=C
 
@@ -34,6 +35,13 @@ write() { # LIST, names on stdin
 	echo "layout: $(wc -l <"release/$1.ld") functions in release/$1.ld" >&2
 }
 
+# What follows an API server is recorded through its tests, against a real one.
+cluster() { # NAME TEST...
+	record "$1" env LAMPLIGHTER="$binary" cargo test --locked --quiet --test cluster "${@:2}" -- --include-ignored --test-threads=1
+}
+tests/cluster/build.sh >/dev/null
+cargo test --locked --quiet --test cluster --no-run
+
 mkdir -p "$work/site/manifests"
 cat >"$work/site/site.yaml" <<-END
 	apiVersion: lamplighter.dev/v1alpha1
@@ -44,10 +52,12 @@ cat >"$work/site/site.yaml" <<-END
 	devices: {listen: "127.0.0.1:0", insecure: true}
 END
 record at_rest timeout 10 "$binary" run --config "$work/site/site.yaml"
+cluster at_rest_following memory::
 record plain "$binary" simulate --gateways 40 --faults 20%
 record killed "$binary" simulate --gateways 20 --kill-every 5s
 record tls "$binary" simulate --gateways 40 --tls
+cluster following following:: offline::
 
-names "$work/at_rest" >"$work/names"
+names "$work"/at_rest{,_following} >"$work/names"
 write at_rest <"$work/names"
-names "$work"/{plain,killed,tls} | comm -13 "$work/names" - | write at_work
+names "$work"/{plain,killed,tls,following} | comm -13 "$work/names" - | write at_work

@@ -12,6 +12,7 @@ mod deletion;
 mod device;
 mod following;
 mod hall;
+mod memory;
 mod offline;
 #[path = "../it/process/site.rs"]
 #[expect(dead_code, reason = "shared with the tests of the process")]

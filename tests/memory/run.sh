@@ -82,5 +82,6 @@ else
 	idle "no gateway" "$dir/empty" "$IDLE"
 	# of what 500 gateways add only the anonymous part is promised: the rest are pages of the file, as many as were read
 	idle "500 gateways, all updated" "$(echo "$dir"/lamplighter-simulate-*)"
+	LAMPLIGHTER=$binary cargo test --locked --quiet --test cluster memory:: -- --ignored --nocapture || failed=1
 fi
 exit "$failed"
