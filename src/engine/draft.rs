@@ -54,6 +54,8 @@ pub struct Changes {
     pub journal: Vec<JournalEntry>,
     /// Gateways whose view on the board may have changed, saved or not.
     pub seen: BTreeSet<ControllerId>,
+    /// How often all members of a rollout were gone over.
+    pub surveys: u32,
     /// Anything may have changed.
     everything: bool,
     /// Rollouts that `settle` must look at.
@@ -120,6 +122,10 @@ impl<'s> Draft<'s> {
         let all = self.changes.everything || self.changes.rollouts.contains(&rollout);
         // from so many on a walk is cheaper than looking each up
         (!all && self.changes.seen.len() < self.state.gateways.len() / 8).then_some(&self.changes.seen)
+    }
+
+    pub(super) fn surveyed(&mut self) {
+        self.changes.surveys += 1;
     }
 
     pub(super) fn take_touched(&mut self) -> BTreeSet<RolloutId> {

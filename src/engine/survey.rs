@@ -33,7 +33,8 @@ pub(super) struct Survey {
 }
 
 impl Survey {
-    pub fn of(draft: &Draft, rollout_id: RolloutId) -> Option<Self> {
+    pub fn of(draft: &mut Draft, rollout_id: RolloutId) -> Option<Self> {
+        draft.surveyed();
         let (state, now) = (&*draft.state, draft.now.site);
         let rollout = state.rollouts.get(&rollout_id)?;
         let mut survey = Self { edits: draft.edits, ..Self::default() };
@@ -87,7 +88,7 @@ impl Survey {
     }
 
     /// The same of what the rollout has become since.
-    pub fn again(self, draft: &Draft, id: RolloutId) -> Option<Self> {
+    pub fn again(self, draft: &mut Draft, id: RolloutId) -> Option<Self> {
         if self.is_stale(draft) { Self::of(draft, id) } else { Some(self) }
     }
 

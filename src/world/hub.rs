@@ -105,7 +105,6 @@ impl World {
                     self.tell_site(Event::Api(CLUSTER, fact.into()));
                 }
             }
-            Ok(_) => {}
             Err(why) => self.oracle.found(why),
         }
     }

@@ -12,6 +12,7 @@ mod cancelling;
 mod confirming;
 mod conflict;
 mod dropped;
+mod effort;
 mod feedback;
 mod gates;
 mod guard;

@@ -177,7 +177,7 @@ async fn a_bookmark_moves_the_place_from_which_a_watch_goes_on() {
             }
             request => Reply::usual(request),
         });
-        until("both go on from there", || lab.fake.count("resourceVersion=77&") == 2).await;
+        until("all kinds go on from there", || lab.fake.count("resourceVersion=77&") == 3).await;
         assert_eq!(lab.lists(), 1);
     })
     .await;

@@ -272,7 +272,7 @@ fn a_missing_api_server_never_makes_a_site_unready() {
     assert_eq!(figures.get("lamplighter_queue_depth{queue=\"Api\"}").to_bits(), 0);
     check_values(&figures);
     let families = check_families(&figures);
-    assert_eq!(families, all_but(&["members", "rollout_phase"]), "there is no rollout");
+    assert_eq!(families, all_but(&["members", "rollout_phase", "service_"]), "there is no rollout and no service");
 }
 
 #[test]
