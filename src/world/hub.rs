@@ -100,8 +100,8 @@ impl World {
     pub(super) fn hub_says(&mut self, says: HubSays) {
         let Some(hub) = &mut self.hub else { return };
         match hub.says(says) {
-            Ok(facts) if self.link_up => {
-                for fact in facts {
+            Ok(facts) => {
+                for fact in facts.into_iter().filter(|_| self.link_up).collect::<Vec<_>>() {
                     self.tell_site(Event::Api(CLUSTER, fact.into()));
                 }
             }

@@ -47,8 +47,11 @@ fn gateways_are_served_over_tls_1_2_and_1_3_and_their_links_say_https() {
         eventually("the gateway may sign in", || {
             client.status(&site, "ctl-press-1", &target()).filter(|it| *it == 200)
         });
-        let link = client.poll(&site, "site.test", "ctl-press-1", &target()).unwrap().json();
-        let href = link["_links"]["configData"]["href"].as_str().unwrap().to_owned();
+        // once its first poll is on disk
+        let href = eventually("the gateway is asked for its attributes", || {
+            let link = client.poll(&site, "site.test", "ctl-press-1", &target()).unwrap().json();
+            link["_links"]["configData"]["href"].as_str().map(str::to_owned)
+        });
         assert_eq!(href, "https://site.test/DEFAULT/controller/v1/ctl-press-1/configData");
         assert_eq!(client.status(&site, "ctl-press-1", "TargetToken wrong"), Some(401));
     }
