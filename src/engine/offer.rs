@@ -39,19 +39,12 @@ impl Choice {
         if room.full().is_none() {
             free.sort_unstable_by(|one, other| (one.place, one.id).cmp(&(other.place, other.id)));
         }
-        let mut expected = 0;
-        for (at, Free { id, gateway, before, .. }) in free.iter().enumerate() {
-            let full = room.full();
-            // mostly one of the first takes the last place; if not, as few walks as possible count the others' groups
-            if full.is_none() && at == expected {
-                expected = (at * 8).max(64);
-                room.expect(free.iter().take(expected).skip(at).map(|free| free.gateway));
-            }
-            match full.or_else(|| room.brake(now, gateway, false)) {
-                Some(reason) => self.waits(id, *before, reason),
+        for Free { id, gateway, before, .. } in free {
+            match room.full().or_else(|| room.brake(now, gateway, false)) {
+                Some(reason) => self.waits(id, before, reason),
                 None => {
                     room.take(gateway);
-                    self.offers.push((*id).clone());
+                    self.offers.push(id.clone());
                 }
             }
         }

@@ -33,13 +33,6 @@ impl<'s> Room<'s> {
         brake::caps(self.state, self.rollout, self.load)
     }
 
-    /// These are asked about next.
-    pub fn expect(&mut self, gateways: impl Iterator<Item = &'s Gateway>) {
-        if let Some(groups) = &mut self.groups {
-            groups.know(gateways);
-        }
-    }
-
     /// Why an offer may not stand any more.
     pub fn takes_back(&mut self, gateway: &'s Gateway) -> Option<WaitingReason> {
         self.groups.as_mut()?.takes_back(gateway)

@@ -23,7 +23,7 @@ struct Group {
     perhaps: u32,
 }
 
-/// How full groups are, for one rollout. Each is counted when it is first asked for, and kept up while the rollout offers.
+/// How full groups are, for one rollout. They are counted when one is first asked for, and kept up while the rollout offers.
 #[derive(Debug)]
 pub(super) struct Groups<'s> {
     state: &'s State,
@@ -46,24 +46,17 @@ impl<'s> Groups<'s> {
         Some(Self { state, spread, by_value: BTreeMap::new(), at_work, in_flight })
     }
 
-    /// The same with every group counted.
-    pub fn all(state: &'s State, rollout: &'s Rollout) -> Option<Self> {
-        let mut groups = Self::of(state, rollout)?;
-        groups.know(state.gateways.values());
-        Some(groups)
-    }
-
-    /// Counts the groups of these gateways, in one walk for those that were not counted yet.
-    pub fn know(&mut self, gateways: impl Iterator<Item = &'s Gateway>) {
-        let label = &self.spread.label;
-        let value = |gateway: &'s Gateway| gateway.spec.labels.get(label);
-        let values = gateways.filter_map(value).filter(|value| !self.by_value.contains_key(value));
-        let mut groups: BTreeMap<&str, Group> = values.map(|value| (value, Group::default())).collect();
-        if groups.is_empty() {
+    /// Counts all groups in one walk, for the first who asks for one.
+    fn know(&mut self) {
+        if !self.by_value.is_empty() {
             return;
         }
+        let label = &self.spread.label;
+        let value = |gateway: &'s Gateway| gateway.spec.labels.get(label);
+        let mut groups = BTreeMap::<&str, Group>::new();
         for gateway in self.state.gateways.values() {
-            let Some(group) = value(gateway).and_then(|value| groups.get_mut(value)) else { continue };
+            let Some(value) = value(gateway) else { continue };
+            let group = groups.entry(value).or_default();
             let (fit, perhaps) = counts(self.state, gateway, false);
             group.size += u32::from(gateway.listed);
             group.fit += u32::from(fit);
@@ -80,12 +73,12 @@ impl<'s> Groups<'s> {
                 group.in_flight += 1;
             }
         }
-        self.by_value.append(&mut groups);
+        self.by_value = groups;
     }
 
     fn group(&mut self, gateway: &'s Gateway) -> Option<Group> {
         let value = gateway.spec.labels.get(&self.spread.label)?;
-        self.know(std::iter::once(gateway));
+        self.know();
         self.by_value.get(value).copied()
     }
 
@@ -142,7 +135,7 @@ fn counts(state: &State, gateway: &Gateway, at_work: bool) -> (bool, bool) {
 
 /// Why spread can never be met, if nothing else of a rollout can move.
 pub(super) fn stuck(state: &State, rollout: &Rollout) -> Option<String> {
-    let mut groups = Groups::all(state, rollout)?;
+    let mut groups = Groups::of(state, rollout)?;
     let mut first = None;
     for (id, member) in &rollout.members {
         let Step::Waiting(reason) = member.step else {

@@ -81,7 +81,6 @@ impl Survey {
             return Some(survey);
         }
         let mut room = Room::of(state, rollout, load.with_others(state, rollout_id));
-        room.expect(offered.iter().map(|(_, gateway)| *gateway));
         survey.taken_back = offered.iter().find_map(|(id, gateway)| Some(((*id).clone(), room.takes_back(gateway)?)));
         survey.choice.among(free, room, now);
         Some(survey)
