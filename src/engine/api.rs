@@ -157,7 +157,10 @@ fn gone(draft: &mut Draft, name: &ObjectName) {
             dispute::api_withdraws(draft, name);
             draft.unlist_gateways(|_, known| known.origin.is_api() && known.spec.name == *gateway);
         }
-        ObjectName::Service(name) => service::unlist(draft, |other, origin| origin.is_api() && other == name),
+        ObjectName::Service(service) => {
+            dispute::api_withdraws(draft, name);
+            service::unlist(draft, |other, origin| origin.is_api() && other == service);
+        }
     }
 }
 
