@@ -268,12 +268,14 @@ fn ordered(what: u8, about: u8, lift: bool) -> Order {
     if lift { Order::Lift(order) } else { Order::Give(order, None) }
 }
 
-/// When an order was given is for people only.
+/// When an order was given, and when a rollout began and ended, is for people only.
 fn without_walls(state: &State) -> Cow<'_, State> {
-    if state.orders.iter().next().is_none() {
+    let no_time = state.rollouts.values().all(|rollout| rollout.began.is_none() && rollout.ended.is_none());
+    if no_time && state.orders.iter().next().is_none() {
         return Cow::Borrowed(state);
     }
     let mut state = state.clone();
+    state.rollouts.values_mut().for_each(|rollout| (rollout.began, rollout.ended) = (None, None));
     state.orders = state.orders.iter().map(|(order, given)| (order, Given { wall: None, ..given.clone() })).collect();
     Cow::Owned(state)
 }
