@@ -20,8 +20,11 @@ pub(super) fn dropped(draft: &mut Draft, identity: Identity, spec: RolloutSpec, 
     declare::shown_rollout(draft, (identity, object), spec, DeclaredBy::Drop);
 }
 
-/// Something else declares a rollout from now on: what it was shown by before shows nothing any more.
+/// Something else declares a rollout from now on: what it was shown by before, if there is a cluster, shows nothing any more.
 pub(super) fn replaced(draft: &mut Draft, identity: &Identity, object: Option<&Identity>) {
+    if draft.state.site.cluster.is_none() {
+        return;
+    }
     let current = |rollout: &&Rollout| !rollout.replaced && rollout.identity == *identity;
     let before = draft.state.rollouts.values().find(current).and_then(|rollout| rollout.object.clone());
     if let Some(before) = before.filter(|before| Some(before) != object) {
