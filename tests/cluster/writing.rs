@@ -95,9 +95,12 @@ fn five_hundred_gateways_cost_at_most_four_requests_each() {
         }
         hall.cluster.until("ota/press-fw", "Ready", "True Done");
         let ready = "jsonpath={.items[*].status.conditions[?(@.type==\"Ready\")].reason}";
-        eventually("all gateways say so", || {
-            (hall.cluster.kubectl(&["get", "egw", "-o", ready]).matches("Updated").count() == 500).then_some(())
-        });
+        // five writes a second take their time
+        for many in [200, 400, 500] {
+            eventually("so many gateways say so", || {
+                (hall.cluster.kubectl(&["get", "egw", "-o", ready]).matches("Updated").count() >= many).then_some(())
+            });
+        }
     });
     let (requests, writes) = (hall.counter("apiRequests") - requests, hall.counter("apiWrites") - writes);
     println!("500 gateways: {requests} requests to the API server, {writes} of them writes");
