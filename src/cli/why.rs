@@ -61,10 +61,7 @@ fn text(why: &Why) -> String {
     for hold in &why.holds {
         text += &stop(hold);
     }
-    if !why.running {
-        let when = last_written(why.saved_at.as_deref());
-        text += &paragraph("", &format!("the site does not run; its store was last written {when}"));
-    }
+    text += &at_rest_since(why.running, why.saved_at.as_deref());
     let mut list = |what: &str, map: &Texts| {
         let pairs: Vec<_> = map.iter().map(|(key, value)| format!("{key}={value}")).collect();
         if !pairs.is_empty() {
@@ -80,10 +77,7 @@ fn text(why: &Why) -> String {
         text += "\n";
         text += &membership(member);
     }
-    if !why.journal.is_empty() {
-        text += "\n";
-        text += &journal(&format!("--gateway {}", why.name), &why.journal);
-    }
+    text += &journal(&format!("--gateway {}", why.name), &why.journal);
     text
 }
 
@@ -106,11 +100,7 @@ fn membership(member: &MemberWhy) -> String {
     let reason = member.reason.as_ref().map(|reason| format!(" ({reason})")).unwrap_or_default();
     let (step, lasts) = (&member.step, span(member.step_seconds));
     let mut text = paragraph("", &format!("{} to {}: {step}{reason} for {lasts}", member.rollout, member.version));
-    let mut line = |what: &str, value: Option<&str>| {
-        if let Some(value) = value {
-            text += &paragraph(&lead(what), value);
-        }
-    };
+    let mut line = |what: &str, value: Option<&str>| text += &line(what, value);
     line("means", Some(&member.meaning));
     line("because", member.because.as_deref());
     line("message", member.progress.as_deref().or(member.message.as_deref()));
@@ -159,7 +149,30 @@ pub(super) fn expects_what(expected: &ExpectedLine) -> String {
     format!("{}{when}", expected.what)
 }
 
+/// `Stalled (NotApproved)`; that something is ready needs no reason.
+pub(super) fn standing(phase: &str, reason: &str) -> String {
+    if phase == "Ready" { phase.to_owned() } else { format!("{phase} ({reason})") }
+}
+
+/// Of a site that does not run: of when it is what it says.
+pub(super) fn at_rest_since(running: bool, saved_at: Option<&str>) -> String {
+    if running {
+        return String::new();
+    }
+    paragraph("", &format!("the site does not run; its store was last written {}", last_written(saved_at)))
+}
+
+/// What is known of something; nothing, if nothing is.
+pub(super) fn line(what: &str, value: Option<&str>) -> String {
+    let value = value.filter(|value| !value.is_empty());
+    value.map(|value| paragraph(&lead(what), value)).unwrap_or_default()
+}
+
+/// What happened to it lately, behind an empty line.
 pub(super) fn journal(filter: &str, rows: &[JournalLine]) -> String {
+    if rows.is_empty() {
+        return String::new();
+    }
     let hidden = rows.len().saturating_sub(LATELY);
     let cells = |row: &JournalLine| {
         let text = |text: Option<&str>| text.filter(|text| !text.is_empty()).unwrap_or("-").to_owned();
@@ -167,13 +180,13 @@ pub(super) fn journal(filter: &str, rows: &[JournalLine]) -> String {
         vec![text(when.as_deref()), row.what.clone(), text(row.rollout.as_deref()), text(Some(&row.detail))]
     };
     let rows: Vec<_> = rows.iter().skip(hidden).map(cells).collect();
-    let mut text = table(&["WHEN", "WHAT", "ROLLOUT", "DETAIL"], &rows, &["ROLLOUT"]);
+    let mut text = "\n".to_owned() + &table(&["WHEN", "WHAT", "ROLLOUT", "DETAIL"], &rows, &["ROLLOUT"]);
     if hidden > 0 {
         text += &paragraph("", &format!("and {hidden} before that; `lamplighter journal {filter}` has them all"));
     }
     text
 }
 
-pub(super) fn lead(what: &str) -> String {
+fn lead(what: &str) -> String {
     format!("  {what:9} ")
 }

@@ -7,9 +7,9 @@ use std::process::ExitCode;
 use super::Output;
 use super::at_rest::{AtRest, Visit};
 use super::control::SiteArgs;
-use super::prose::{last_written, paragraph};
+use super::prose::paragraph;
 use super::watch::{WatchArgs, show};
-use super::why::{expects_what, journal, lead, stop};
+use super::why::{at_rest_since, expects_what, journal, line, standing, stop};
 use crate::engine::Awaited;
 use crate::site::report::{self, ROWS_FOR_WHY, RolloutWhy};
 
@@ -35,18 +35,10 @@ fn at_rest(site: &AtRest, name: &str) -> anyhow::Result<RolloutWhy> {
 fn text(why: &RolloutWhy) -> String {
     let rollout = &why.rollout;
     let (artifact, summary) = (&rollout.artifact, &rollout.summary);
-    let state =
-        if rollout.phase == "Ready" { "Ready".into() } else { format!("{} ({})", rollout.phase, rollout.reason) };
+    let state = standing(&rollout.phase, &rollout.reason);
     let mut text = paragraph("", &format!("{} to {} {}: {state}", rollout.name, artifact.name, artifact.version));
-    if !why.running {
-        let when = last_written(why.saved_at.as_deref());
-        text += &paragraph("", &format!("the site does not run; its store was last written {when}"));
-    }
-    let mut line = |what: &str, value: Option<&str>| {
-        if let Some(value) = value.filter(|value| !value.is_empty()) {
-            text += &paragraph(&lead(what), value);
-        }
-    };
+    text += &at_rest_since(why.running, why.saved_at.as_deref());
+    let mut line = |what: &str, value: Option<&str>| text += &line(what, value);
     line("means", Some(&why.meaning));
     line("message", Some(&rollout.message));
     line("to do", why.remedy.as_deref().filter(|_| why.stops.is_empty()));
@@ -56,10 +48,7 @@ fn text(why: &RolloutWhy) -> String {
     line("waits", Some(&counts(&why.waiting)));
     line("failed", Some(&counts(&why.failed)));
     text.extend(why.stops.iter().map(stop));
-    if !why.journal.is_empty() {
-        text += "\n";
-        text += &journal(&format!("--rollout {}", rollout.name), &why.journal);
-    }
+    text += &journal(&format!("--rollout {}", rollout.name), &why.journal);
     text
 }
 

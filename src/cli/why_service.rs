@@ -6,9 +6,9 @@ use std::process::ExitCode;
 use super::Output;
 use super::at_rest::{AtRest, Visit};
 use super::control::SiteArgs;
-use super::prose::{ago_since, last_written, paragraph};
+use super::prose::{ago_since, paragraph};
 use super::watch::{WatchArgs, show};
-use super::why::{journal, lead};
+use super::why::{at_rest_since, journal, line, standing};
 use crate::site::report::{self, ROWS_FOR_WHY, ServiceWhy};
 
 pub(super) fn run(
@@ -32,18 +32,10 @@ fn at_rest(site: &AtRest, name: &str) -> anyhow::Result<ServiceWhy> {
 
 fn text(why: &ServiceWhy) -> String {
     let service = &why.service;
-    let state =
-        if service.phase == "Ready" { "Ready".into() } else { format!("{} ({})", service.phase, service.reason) };
+    let state = standing(&service.phase, &service.reason);
     let mut text = paragraph("", &format!("{}, {}: {state}", service.name, service.unit));
-    if !why.running {
-        let when = last_written(why.saved_at.as_deref());
-        text += &paragraph("", &format!("the site does not run; its store was last written {when}"));
-    }
-    let mut line = |what: &str, value: Option<&str>| {
-        if let Some(value) = value.filter(|value| !value.is_empty()) {
-            text += &paragraph(&lead(what), value);
-        }
-    };
+    text += &at_rest_since(why.running, why.saved_at.as_deref());
+    let mut line = |what: &str, value: Option<&str>| text += &line(what, value);
     line("means", Some(&why.meaning));
     line("message", Some(&service.message));
     line("to do", why.remedy.as_deref());
@@ -60,9 +52,6 @@ fn text(why: &ServiceWhy) -> String {
         format!("{} ({}), {when}{message}", last.result, last.reason)
     });
     line("last", last.as_deref());
-    if !why.journal.is_empty() {
-        text += "\n";
-        text += &journal(&format!("--service {}", service.name), &why.journal);
-    }
+    text += &journal(&format!("--service {}", service.name), &why.journal);
     text
 }
