@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Invalid, SiteTime};
+use super::{Invalid, SiteTime, kinds};
 
 /// One row of the journal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,28 +31,10 @@ pub struct JournalEntry {
     pub detail: String,
 }
 
-/// An enum of unit variants that knows them all.
-macro_rules! kinds {
-    ($(#[$outer:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident,)+ }) => {
-        $(#[$outer])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-        pub enum $name { $($(#[$doc])* $variant,)+ }
-
-        impl $name {
-            /// Every kind.
-            pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
-
-            /// Its name, as it is stored and printed.
-            pub fn name(self) -> &'static str {
-                match self { $(Self::$variant => stringify!($variant),)+ }
-            }
-        }
-    };
-}
-
 kinds! {
     /// The kinds of rows.
-    What {
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    pub What {
         /// The site's memory was lost; the detail says what was set aside.
         StoreLost,
         /// Many gateways fell silent at once, or that is over; the detail says how many.

@@ -116,3 +116,22 @@ macro_rules! serde_as_text {
     };
 }
 pub(crate) use serde_as_text;
+
+/// An enum of unit variants that knows them all.
+macro_rules! kinds {
+    ($(#[$outer:meta])* $visible:vis $name:ident { $($(#[$doc:meta])* $variant:ident,)+ }) => {
+        $(#[$outer])*
+        $visible enum $name { $($(#[$doc])* $variant,)+ }
+
+        impl $name {
+            /// Every kind.
+            $visible const ALL: &'static [Self] = &[$(Self::$variant,)+];
+
+            /// Its name, as it is stored and printed.
+            $visible fn name(self) -> &'static str {
+                match self { $(Self::$variant => stringify!($variant),)+ }
+            }
+        }
+    };
+}
+pub(crate) use kinds;

@@ -9,6 +9,8 @@ mod windows;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+
 use super::labels::{Labels, check_labels};
 use super::{
     ConfirmBy, Deadlines, EdgeGateway, FailureAction, FieldError, IntOrPercent, OtaRollout, OtaRolloutSpec, SecretRef,
@@ -31,14 +33,15 @@ type Checked<T> = Result<T, FieldError>;
 
 pub use service::service;
 
+/// What an object is called.
+fn name(metadata: &ObjectMeta) -> Checked<String> {
+    metadata.name.clone().ok_or_else(|| FieldError::new("metadata.name", "is missing; it has no default"))
+}
+
 /// Checks a rollout.
 pub fn rollout(object: &OtaRollout, setting: &Setting) -> Checked<(Identity, RolloutSpec)> {
     let spec = &object.spec;
-    let name = object
-        .metadata
-        .name
-        .clone()
-        .ok_or_else(|| FieldError::new("metadata.name", "is missing; it has no default"))?;
+    let name = name(&object.metadata)?;
     let selector = Selector { match_labels: selector("spec.selector", spec.selector.match_labels.as_ref())? };
     let strategy = strategy(spec.strategy.as_ref(), &selector)?;
     let (artifact, variants) = artifact::files(&spec.artifact, setting)?;
@@ -69,11 +72,7 @@ pub fn rollout(object: &OtaRollout, setting: &Setting) -> Checked<(Identity, Rol
 
 /// Checks a gateway. The token of a Secret that it may name is not known here.
 pub fn gateway(object: &EdgeGateway, setting: &Setting) -> Checked<GatewaySpec> {
-    let name = object
-        .metadata
-        .name
-        .clone()
-        .ok_or_else(|| FieldError::new("metadata.name", "is missing; it has no default"))?;
+    let name = name(&object.metadata)?;
     let spec = &object.spec;
     if let Some(key) =
         object.metadata.labels.iter().flatten().map(|(key, _)| key).find(|key| key.starts_with(Selector::ATTRIBUTE))

@@ -2,51 +2,36 @@
 
 use std::time::Duration;
 
-use crate::model::{Durations, Event, JournalEntry, What};
+use crate::model::{Durations, Event, JournalEntry, What, kinds};
 
-/// What facts are about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum About {
-    /// Nothing: something was due.
-    Time,
-    /// The site itself: its start, its store, its file.
-    Site,
-    Manifests,
-    Api,
-    Drops,
-    Artifacts,
-    Gates,
-    /// Who is there.
-    Presence,
-    Attributes,
-    /// Gateways that ask for their order.
-    Fetches,
-    Downloads,
-    Feedback,
-    /// What services read, and their units.
-    Services,
-    /// What people say on the spot.
-    People,
+kinds! {
+    /// What facts are about.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub(super) About {
+        /// Nothing: something was due.
+        Time,
+        /// The site itself: its start, its store, its file.
+        Site,
+        Manifests,
+        Api,
+        Drops,
+        Artifacts,
+        Gates,
+        /// Who is there.
+        Presence,
+        Attributes,
+        /// Gateways that ask for their order.
+        Fetches,
+        Downloads,
+        Feedback,
+        /// What services read, and their units.
+        Services,
+        /// What people say on the spot.
+        People,
+    }
 }
 
 impl About {
-    pub const ALL: [Self; 14] = [
-        Self::Time,
-        Self::Site,
-        Self::Manifests,
-        Self::Api,
-        Self::Drops,
-        Self::Artifacts,
-        Self::Gates,
-        Self::Presence,
-        Self::Attributes,
-        Self::Fetches,
-        Self::Downloads,
-        Self::Feedback,
-        Self::Services,
-        Self::People,
-    ];
-
     fn of(event: &Event) -> Self {
         match event {
             Event::Started | Event::StoodStill | Event::StoreLost(_) | Event::Configured(..) => Self::Site,
@@ -70,47 +55,18 @@ impl About {
             Event::Registered(..) | Event::Order(..) => Self::People,
         }
     }
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Time => "Time",
-            Self::Site => "Site",
-            Self::Manifests => "Manifests",
-            Self::Api => "Api",
-            Self::Drops => "Drops",
-            Self::Artifacts => "Artifacts",
-            Self::Gates => "Gates",
-            Self::Presence => "Presence",
-            Self::Attributes => "Attributes",
-            Self::Fetches => "Fetches",
-            Self::Downloads => "Downloads",
-            Self::Feedback => "Feedback",
-            Self::Services => "Services",
-            Self::People => "People",
-        }
-    }
 }
 
-/// What came of a step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Outcome {
-    /// Something changed, and is on disk.
-    Committed,
-    /// There was nothing to write.
-    Unchanged,
-    /// It could not be written.
-    Failed,
-}
-
-impl Outcome {
-    pub const ALL: [Self; 3] = [Self::Committed, Self::Unchanged, Self::Failed];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Committed => "Committed",
-            Self::Unchanged => "Unchanged",
-            Self::Failed => "Failed",
-        }
+kinds! {
+    /// What came of a step.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub(super) Outcome {
+        /// Something changed, and is on disk.
+        Committed,
+        /// There was nothing to write.
+        Unchanged,
+        /// It could not be written.
+        Failed,
     }
 }
 
@@ -163,8 +119,8 @@ impl Tally {
 
     /// How many facts were about what, and came to what.
     pub fn taken(&self) -> impl Iterator<Item = (About, Outcome, u64)> {
-        About::ALL.into_iter().zip(self.taken).flat_map(|(about, counts)| {
-            Outcome::ALL.into_iter().zip(counts).map(move |(outcome, count)| (about, outcome, count))
+        About::ALL.iter().zip(self.taken).flat_map(|(about, counts)| {
+            Outcome::ALL.iter().zip(counts).map(move |(outcome, count)| (*about, *outcome, count))
         })
     }
 

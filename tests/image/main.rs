@@ -8,6 +8,8 @@
 #[path = "../it/process/device.rs"]
 #[expect(dead_code, reason = "shared with the tests of the process")]
 mod device;
+#[path = "../support/eventually.rs"]
+mod eventually;
 #[path = "../it/process/site.rs"]
 #[expect(dead_code, reason = "shared with the tests of the process")]
 mod site;
@@ -17,24 +19,11 @@ mod wire;
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
 
 use device::Device;
+use eventually::eventually;
 use site::{Site, firmware};
 use unpacked::{USER, Unpacked};
-
-/// Waits until there is something, on a machine that may be slow; says what never came.
-fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
-    let end = Instant::now() + Duration::from_secs(150);
-    loop {
-        if let Some(found) = look() {
-            return found;
-        }
-        assert!(Instant::now() < end, "never: {what}");
-        sleep(Duration::from_millis(50));
-    }
-}
 
 /// A site directory as a pod sees one: what it may only read, and the state, which is its own.
 fn declared(names: &[&str], firmware: &[u8]) -> Site {

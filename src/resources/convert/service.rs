@@ -2,17 +2,13 @@
 
 use std::time::Duration;
 
-use super::{Checked, duration, parse};
+use super::{Checked, duration, name, parse};
 use crate::model::{self, Check, Health, Method, ServiceName, ServiceSpec, format_duration};
 use crate::resources::{ConfigSource, EdgeService, FieldError, RestartMethod, ServiceHealth};
 
 /// Checks a service.
 pub fn service(object: &EdgeService) -> Checked<(ServiceName, ServiceSpec)> {
-    let name = object
-        .metadata
-        .name
-        .clone()
-        .ok_or_else(|| FieldError::new("metadata.name", "is missing; it has no default"))?;
+    let name = name(&object.metadata)?;
     let spec = &object.spec;
     let mut config: Vec<model::ConfigSource> = Vec::new();
     for (index, typed) in spec.config.iter().enumerate() {

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use super::gateways::{newest, reason};
 use super::service::line as service_line;
+use super::why::wall_time;
 use crate::engine::{self, Gateway, Member, Phase, Rollout, ServicePhase, State, Step, summary};
 use crate::kube::{Condition, Report, Show, Truth};
 use crate::model::{
@@ -93,8 +94,8 @@ fn rollout(state: &State, now: Now, object: &Identity, fetched: impl Fn(&Digest)
         artifact: Some(artifact(state, rollout, fetched)),
         failures: failures(state, rollout),
         orders: orders(state, [StandingOrder::Pause(identity()), StandingOrder::Cancel(identity())]),
-        started_at: rollout.began.and_then(wall),
-        finished_at: rollout.ended.and_then(wall),
+        started_at: rollout.began.and_then(wall_time),
+        finished_at: rollout.ended.and_then(wall_time),
         ..OtaRolloutStatus::default()
     };
     Some(Report { uid, conditions: ready(which, &reason, &message).into(), fields: fields(&status) })
@@ -128,7 +129,7 @@ fn wave(state: &State, rollout: &Rollout, now: Now) -> Option<WaveStatus> {
     let soak_until = until.and_then(|until| {
         let left = Duration::from_secs(until.since(now.site).as_secs());
         let at = Timestamp::from_millisecond(now.wall?).ok()?.checked_add(left).ok()?;
-        wall(at.as_millisecond())
+        wall_time(at.as_millisecond())
     });
     Some(WaveStatus { index: number(at + 1), of: number(of), soak_until })
 }
@@ -155,16 +156,11 @@ fn orders(state: &State, which: impl IntoIterator<Item = StandingOrder>) -> Vec<
         Some(OrderStatus {
             order: order.title().into(),
             by: cut(&given.by),
-            at: given.wall.and_then(wall),
+            at: given.wall.and_then(wall_time),
             reason: given.reason.as_deref().map(cut),
         })
     };
     which.into_iter().filter_map(line).collect()
-}
-
-/// A moment of the wall clock, in Unix milliseconds, to the second.
-fn wall(at: i64) -> Option<String> {
-    Some(format!("{:.0}", Timestamp::from_millisecond(at).ok()?))
 }
 
 fn failures(state: &State, rollout: &Rollout) -> Vec<FailureStatus> {

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::super::why::wall_time;
 use crate::engine::State;
 use crate::model::{Given, SiteTime, StandingOrder};
 
@@ -60,7 +61,7 @@ pub(in crate::site::report) fn line(state: &State, order: &StandingOrder, given:
         rollout: order.rollout().map(ToString::to_string),
         gateway,
         by: given.by.clone(),
-        since: wall(given),
+        since: given.wall.and_then(wall_time),
         for_seconds: Some(now.since(given.at).as_secs()),
         reason: given.reason.clone(),
         lift,
@@ -84,12 +85,6 @@ pub(in crate::site::report) fn spec_line(
         reason: None,
         lift: lift.into(),
     }
-}
-
-/// When it was given by the wall clock, if there was one: whole seconds, UTC.
-fn wall(given: &Given) -> Option<String> {
-    let wall = given.wall.and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
-    wall.map(|at| format!("{at:.0}"))
 }
 
 impl OrderLine {
