@@ -16,12 +16,13 @@ use tokio::task::{JoinHandle, spawn_local};
 use tokio::time::sleep;
 use tracing::debug;
 
-use super::connection::{Shared, given_up_after};
+use super::connection::Shared;
 use super::fault::Fault;
 use super::follow::until_news;
 use super::namespace::Namespace;
 use super::objects::Objects;
-use super::settings::{Backoff, Patience};
+use super::settings::Backoff;
+use super::watch::open;
 use crate::model::{ConfigMapSeen, ConfigMaps, ServiceReason};
 
 /// Each is a connection of its own, some 60 KiB with TLS.
@@ -129,15 +130,11 @@ async fn once(
         };
     }
     let version = match from {
-        From::Version(version) => format!("&resourceVersion={version}"),
-        _ => String::new(),
+        From::Version(version) => Some(version.as_str()),
+        _ => None,
     };
-    let (least, most) = Patience::WATCH;
-    let seconds = fastrand::u64(least..=most);
-    let select =
-        format!("watch=1&allowWatchBookmarks=true&fieldSelector=metadata.name%3D{name}&timeoutSeconds={seconds}");
-    objects.count(false);
-    let mut lines = api.lines(&format!("{all}?{select}{version}"), given_up_after(seconds)).await?;
+    let only = |query: &str| format!("{all}?{query}&fieldSelector=metadata.name%3D{name}");
+    let mut lines = open(api, objects, version, only).await?;
     while let Some(line) = lines.next().await? {
         if line.trim_ascii().is_empty() {
             continue;

@@ -290,7 +290,9 @@ impl<D: Desk> Follower<D> {
         }
         let Some(cluster) = self.place.as_ref().map(|place| place.cluster) else { return Err(Fault::Again) };
         for seen in &said {
-            if let Seen::There(item) = seen {
+            if let Seen::There(item) = seen
+                && !self.objects.declared(&name(kind, item), item)
+            {
                 self.learn_secret(api, item).await?;
             }
         }

@@ -4,7 +4,6 @@ use std::fmt::Write;
 
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::from_slice;
-use tracing::warn;
 
 use super::connection::Api;
 use super::fault::Fault;
@@ -56,7 +55,7 @@ pub(super) async fn list(
         for Guarded(item) in page.items {
             match item {
                 Ok(item) => visit(item),
-                Err(error) => warn!(kind = kind.name(), error, "an object of the API is not understood"),
+                Err(error) => objects.cannot_read(kind, &error),
             }
         }
         if page.metadata.next.is_empty() {

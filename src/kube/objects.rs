@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use tokio::sync::Notify;
 use tokio::time::Instant;
+use tracing::warn;
 
 use super::connection::Shared;
 use super::item::{Item, Kind};
@@ -127,7 +128,9 @@ impl Objects {
             .into_iter()
     }
 
-    pub(super) fn count_undecodable(&self, kind: Kind) {
+    /// An object of this kind is passed over, so that it hides no other.
+    pub(super) fn cannot_read(&self, kind: Kind, error: &impl std::fmt::Display) {
+        warn!(kind = kind.name(), %error, "an object of the API is not understood");
         *self.undecodable.borrow_mut().entry(kind.name()).or_default() += 1;
     }
 
@@ -168,6 +171,12 @@ impl Objects {
         known.insert(name, object);
         drop(known);
         self.to_write.notify_waiters();
+    }
+
+    /// Does an object declare what it declared before? Most of what watches say is what we wrote into its status.
+    pub(super) fn declared(&self, name: &ObjectName, item: &Item) -> bool {
+        let same = |known: &Known| (known.uid, known.generation) == (item.metadata.uid, item.metadata.generation);
+        self.known.borrow().get(name).is_some_and(same)
     }
 
     /// An object whose deletion is in our store.

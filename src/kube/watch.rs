@@ -4,7 +4,6 @@ use std::rc::Rc;
 
 use serde::Deserialize;
 use serde_json::{Value, from_slice, from_value};
-use tracing::warn;
 
 use super::connection::{Api, Lines, given_up_after};
 use super::fault::Fault;
@@ -42,11 +41,7 @@ impl Watch {
         selector: &Labels,
         version: &str,
     ) -> Result<Self, Fault> {
-        let (least, most) = Patience::WATCH;
-        let seconds = fastrand::u64(least..=most);
-        let query = format!("watch=1&allowWatchBookmarks=true&resourceVersion={version}&timeoutSeconds={seconds}");
-        objects.count(false);
-        let lines = api.lines(&path(api, kind, selector, &query), given_up_after(seconds)).await?;
+        let lines = open(api, objects, Some(version), |query| path(api, kind, selector, query)).await?;
         Ok(Self { kind, lines, objects: objects.clone() })
     }
 
@@ -65,10 +60,7 @@ impl Watch {
                         Ok(item) if away => return Ok(Seen::Away(item.into())),
                         Ok(item) => return Ok(Seen::There(item.into())),
                         // one that nobody can read must not hide the others
-                        Err(error) => {
-                            self.objects.count_undecodable(self.kind);
-                            warn!(kind = self.kind.name(), %error, "an object of the API is not understood");
-                        }
+                        Err(error) => self.objects.cannot_read(self.kind, &error),
                     }
                 }
                 "BOOKMARK" => {
@@ -81,6 +73,21 @@ impl Watch {
             }
         }
     }
+}
+
+/// Opens a watch from a version on, or from now; `path` makes its address out of a query.
+pub(super) async fn open(
+    api: &Api,
+    objects: &Objects,
+    version: Option<&str>,
+    path: impl FnOnce(&str) -> String,
+) -> Result<Lines, Fault> {
+    let (least, most) = Patience::WATCH;
+    let seconds = fastrand::u64(least..=most);
+    let version = version.map(|version| format!("&resourceVersion={version}")).unwrap_or_default();
+    objects.count(false);
+    let query = format!("watch=1&allowWatchBookmarks=true{version}&timeoutSeconds={seconds}");
+    api.lines(&path(&query), given_up_after(seconds)).await
 }
 
 fn version(object: Value) -> Option<String> {

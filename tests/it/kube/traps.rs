@@ -148,6 +148,8 @@ async fn one_object_that_nobody_can_read_hides_no_other() {
             request => Reply::usual(request),
         });
         until("both are known", || lab.declared() == ["EdgeGateway/press-1", "EdgeGateway/press-2"]).await;
+        let passed_over: Vec<_> = lab.objects.undecodable().filter(|(_, count)| *count > 0).collect();
+        assert_eq!(passed_over, [("EdgeGateway", 2)], "and is counted where it is met, in lists and in watches");
     })
     .await;
 }
@@ -195,6 +197,47 @@ async fn another_kind_of_line_and_an_empty_one_are_passed_over() {
             request => Reply::usual(request),
         });
         until("the object is known", || lab.declared() == ["EdgeGateway/press-1"]).await;
+    })
+    .await;
+}
+
+/// `press-1`, whose token is in a Secret.
+fn naming(secret: &str, generation: u32, version: u32) -> Value {
+    let mut object = gateway("press-1", version);
+    object["metadata"]["generation"] = generation.into();
+    object["spec"] = json!({"auth": {"tokenSecretRef": {"name": secret}}});
+    object
+}
+
+/// A server with Secrets and `press-1`, which says these lines about gateways.
+fn with_secrets(lines: Vec<Value>) -> Lab {
+    Lab::start(move |request| match request {
+        request if request.line.contains("/secrets/") => {
+            Reply::Json(200, json!({"data": {"token": "MDEyMzQ1Njc4OWFiY2RlZg=="}}))
+        }
+        request if request.is_list("edgegateways") => page(&[naming("old", 1, 1)], ""),
+        request if request.is_watch("edgegateways") => Reply::Lines(lines.clone()),
+        request => Reply::usual(request),
+    })
+}
+
+#[tokio::test]
+async fn a_secret_is_not_asked_for_again_with_each_status_that_we_wrote() {
+    local(async {
+        let statuses = [11, 12].map(|version| line("MODIFIED", naming("old", 1, version)));
+        let lab = with_secrets([statuses.to_vec(), vec![line("ADDED", gateway("press-2", 13))]].concat());
+        until("all is taken in", || lab.declared().iter().any(|object| object == "EdgeGateway/press-2")).await;
+        assert_eq!(lab.fake.count("/secrets/"), 1);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_secret_that_an_edit_names_is_asked_for_at_once() {
+    local(async {
+        let lab = with_secrets(vec![line("MODIFIED", naming("new", 2, 11))]);
+        until("the edit is taken in", || lab.declared().len() == 2).await;
+        assert_eq!((lab.fake.count("/secrets/old"), lab.fake.count("/secrets/new")), (1, 1));
     })
     .await;
 }
